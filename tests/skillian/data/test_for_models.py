@@ -43,19 +43,12 @@ def test_one_hidden_source_hides_the_values_of_both(tmp_path: Path) -> None:
 
 
 def test_the_scope_of_a_query_names_at_most_seven_dimensions_without_a_condition() -> None:
-    result = QueryResult(
-        "sales", ("d1", "net"), (("x", 1),), truncated=True, filters=(), sql="", parameters={}
-    )
-
-    def scope(count: int) -> list[str]:
-        names = [f"d{number}" for number in range(1, count + 1)]
-        dimensions = {name: DimensionInfo(name, "text", "", (), None) for name in names}
-        return query_scope(result, SourceInfo("sales", "", dimensions, {}, 9, None), ["d1"], "now")
-
-    assert scope(7)[1] == "all of d1, d2, d3, d4, d5, d6, d7"
-    assert scope(9)[1:] == [
-        "all of d1, d2, d3, d4, d5, d6 and 3 others",
-        "by d1",
-        "the first row",
-        "as of now",
-    ]
+    result = QueryResult("sales", (), ((1,),), truncated=True, filters=(), sql="", parameters={})
+    for count, names in (
+        (7, "d1, d2, d3, d4, d5, d6, d7"),
+        (9, "d1, d2, d3, d4, d5, d6 and 3 others"),
+    ):
+        infos = [DimensionInfo(f"d{at}", "text", "", (), None) for at in range(1, count + 1)]
+        info = SourceInfo("sales", "", {each.name: each for each in infos}, {}, 9, None)
+        parts = ["sales", f"all of {names}", "by d1", "the first row", "as of now"]
+        assert query_scope(result, info, ["d1"], "now") == parts

@@ -10,6 +10,7 @@ import pytest
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
 from skillian.data.declare.infer import ColumnSample, Inferred, infer_sources, role_of
+from skillian.data.declare.names import months, synonyms
 from skillian.data.declare.sources import SourceRegistry, connection_name, read_definitions
 from skillian.data.declare.sources_yaml import secret_variable, written
 from skillian.data.named import measured_source
@@ -68,9 +69,8 @@ async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("company,amount\n001,1.5\n")
     (tmp_path / "bad.csv").write_text("company,amount\n001\n")
     sources = await infer_sources("files:///.", tmp_path)
-    assert [(each.name, each.definition.table) for each in sources.sources] == [
-        ("good", "good.csv")
-    ]
+    [good] = sources.sources
+    assert (good.name, good.definition.table) == ("good", "good.csv")
     assert "line 2" in sources.omitted["main.bad.csv"]
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
         database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
@@ -92,21 +92,20 @@ def test_a_connection_is_named_by_what_it_leads_to() -> None:
 
 
 INTEGER = ColumnType("integer", "BIGINT")
-
-
 KEYS = ("company_id", "CompanyNo", "cost_centre", "YEAR")
+AMOUNTS = ("documentCount", "account_balance", "QTY", "UnitsOnOrder", "NumberOfItems")
 
 
-@pytest.mark.parametrize("name", [*KEYS, "documentCount", "account_balance", "QTY"])
+@pytest.mark.parametrize("name", [*KEYS, *AMOUNTS])
 def test_the_last_telling_word_of_a_name_decides_on_whole_numbers(name: str) -> None:
     wide = ColumnType("decimal", "DECIMAL(38,0)")
-    for kind, rows in (
-        (INTEGER, (100, 100)),
-        (INTEGER, (100, 1)),
-        (INTEGER, (0, 0)),
-        (wide, (9, 9)),
+    for kind, rows, values in (
+        (INTEGER, 100, 100),
+        (INTEGER, 100, 1),
+        (INTEGER, 0, 0),
+        (wide, 9, 9),
     ):
-        role = role_of(name, kind, ColumnSample(*rows), "duckdb")
+        role = role_of(name, kind, ColumnSample(rows, values), "duckdb")
         assert isinstance(role.definition, Dimension) is (name in KEYS)
         assert role.remark == ""
 
@@ -154,33 +153,14 @@ async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
     assert inferred.align_on == ()
 
 
-async def test_columns_are_also_called_what_people_call_them(tmp_path: Path) -> None:
-    with duckdb.connect(tmp_path / "b.duckdb") as database:
-        database.execute(
-            "CREATE TABLE orders (Id INT, EmployeeId INT, ShipCountry TEXT, ShipName TEXT,"
-            " OrderDate DATE, shipped_at TIMESTAMP, UnitsOnOrder INT, NumberOfItems INT,"
-            ' "Währung" TEXT);'
-            "CREATE TABLE stays (arrival_date DATE, BillCity TEXT, ShipCity TEXT, city_code TEXT);"
-            "CREATE TABLE weather (day DATE, month INT, temp DECIMAL(9, 2))"
-        )
-    inferred = await infer_sources("duckdb:///b.duckdb", tmp_path)
-    orders, stays, weather = (source.definition for source in inferred.sources)
-    called = {name: one.synonyms for name, one in orders.dimensions.items()}
-    assert called == {
-        "Id": ("orders",),
-        "EmployeeId": ("employee",),
-        "ShipCountry": ("country",),
-        "ShipName": ("ship",),
-        "OrderDate": (),
-        "shipped_at": (),
-        "Währung": (),
-        "OrderDate_month": ("order month",),
-        "shipped_at_month": ("shipped month",),
-    }
-    assert list(orders.measures) == ["UnitsOnOrder", "NumberOfItems", "rows"]
-    assert stays.dimensions["arrival_date_month"].synonyms == ("month",)
-    assert [stays.dimensions[name].synonyms for name in ("BillCity", "ShipCity")] == [(), ()]
-    assert "day_month" not in weather.dimensions  # which has a month
+def test_columns_are_also_called_what_people_call_them() -> None:
+    columns = "Id EmployeeId ShipCountry ShipName BillCity ShipCity OrderDate UnitsInStock Währung"
+    known = {"Id": "orders", "EmployeeId": "employee", "ShipCountry": "country", "ShipName": "ship"}
+    assert synonyms(columns.split(), "orders") == {name: (each,) for name, each in known.items()}
+    dates = {"OrderDate": "date", "shipped_at": "timestamp"}
+    assert months({"city": "text", "day": "date"}) == {"day": "month"}
+    assert months(dates) == {"OrderDate": "order month", "shipped_at": "shipped month"}
+    assert months({**dates, "fiscal_month": "integer"}) == {}
 
 
 # As programs export them: numbers of things, missing values, and a date that is the key.
@@ -244,10 +224,9 @@ def test_the_variable_has_a_name_that_a_shell_takes() -> None:
 async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
     as_source = partial(measured_source, measures=(), dimensions=["company"])
     path = tmp_path / "a.csv"
-    for content, message in (
-        ("company,name\n001,x\n", r"no column to sum; its columns: company, name"),
-        ("amount\n1.5\n", "no column to align on"),
-    ):
+    no_sum = "no column to sum; its columns: company, name"
+    contents = {"company,name\n001,x\n": no_sum, "amount\n1.5\n": "no column to align on"}
+    for content, message in contents.items():
         path.write_text(content)
         with pytest.raises(InvalidInputError, match=message):
             await bare_tables([str(path)], None, as_source)

@@ -24,11 +24,11 @@ import pymysql
 import pytest
 from tests.skillian.data.schema import held, type_cases
 from tests.skillian.data.schema.type_cases import ENGINES, SHOWN
-from tests.skillian.data.schema.types_page import PAGE, page
 from tests.support.clickhouse import Server, in_clickhouse
 from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 from tests.support.spark_connect import SPARK
+from tests.support.types_page import PAGE, page
 
 from skillian.connectors.clickhouse.types import column_type as clickhouse_type
 from skillian.connectors.duckdb.statement import column_type as duckdb_type
@@ -73,7 +73,7 @@ def test_every_pair_of_families_has_a_rule() -> None:
 
 def test_the_page_shows_the_matrix() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), (
-        "write it again: python -m tests.skillian.data.schema.types_page"
+        "write it again: python -m tests.support.types_page"
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/types.md: `python -m tests.skillian.data.schema.types_page`."""
+"""Writes the tables of docs/types.md: `python -m tests.support.types_page`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from tests.skillian.data.schema.type_cases import ENGINES, SHOWN
 
 from skillian.data.schema.types import LOSSES, parse_type, relation
 
-PAGE = Path(__file__).parents[4] / "docs" / "types.md"
+PAGE = Path(__file__).parents[2] / "docs" / "types.md"
 
 _FIRST = f"\n## From {next(iter(ENGINES.values()))}\n"
 
