@@ -150,7 +150,7 @@ class _Reader:
         said, is_source = self._reading.says, part[0].kind == "source"
         is_of = self._before == name == "source" and bool(part[0].prep)
         is_of &= not self._reading.is_comparison  # "products of suppliers"
-        is_of |= name == "source" and part[0].kind == "by" and "verb" not in said
+        is_of |= [each.kind for each in part] == ["by", "source"] and "verb" not in said
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = is_source if "total" in said else "how_many" in said and not is_source
         is_first = self._before == "listed" and part[0].kind == "label"
