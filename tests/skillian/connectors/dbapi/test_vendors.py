@@ -330,7 +330,6 @@ def snowflake() -> Iterator[None]:
     fakesnow: Any = pytest.importorskip("fakesnow", reason="there is no fakesnow")
     with fakesnow.patch():
         driver = import_module("snowflake.connector")
-
         connection: Any = driver.connect(database="books", schema="public", user="u", account="a")
         for table, rows in TABLES.items():
             cursor = connection.cursor()

@@ -166,17 +166,16 @@ def test_columns_are_also_called_what_people_call_them() -> None:
 # As programs export them: numbers of things, missing values, and a date that is the key.
 EXPORTS = {
     "flights.csv": "flight,carrier,delay,seats\n15,AA,3,NA\n15,UA,NA,180\n161,AA,-2,180\n",
-    "staff.csv.gz": "",
+    "staff.csv.gz": "name,city\nAnn,Oslo\n,Rome\n",
     "monthly.csv": "month,hired\n2024-01-01,310\n2024-02-01,95\n2024-03-01,1204\n",
 }
 
 
 async def test_files_of_other_programs_are_sources_of_their_names(tmp_path: Path) -> None:
     for name, content in EXPORTS.items():
-        written = content or "name,city\nAnn,Oslo\n,Rome\n"
         opened = gzip.open if name.endswith(".gz") else open
         with opened(tmp_path / name, "wt") as file:
-            file.write(written)
+            file.write(content)
     inferred = await infer_sources("files:///.", tmp_path)
     flights, monthly = inferred.sources[:2]
     assert [each.name for each in inferred.sources] == ["flights", "monthly", "staff"]

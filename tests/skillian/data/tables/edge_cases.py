@@ -115,6 +115,7 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("TEXT | char(0)", "chr(0)", True),
     ),
     ("postgres", "postgres"): (
+        ("'-0'::float8", "0::float8", True),
         ("ARRAY[interval '1 mon']", "ARRAY[interval '30 days']", False),
         ("ARRAY[interval '1 mon']", "ARRAY[interval '1 mon']", True),
         ("date 'infinity'", "date '-infinity'", False),
@@ -165,6 +166,7 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("timestamp '2024-01-31 10:00'", "TIMESTAMP_NS '2024-01-31 10:00:00.000000001'", False),
     ),
     ("duckdb", "duckdb"): (
+        ("'-0'::DOUBLE", "0::DOUBLE", True),
         ("'A' COLLATE NOCASE", "'a' COLLATE NOCASE", False),
         ("[INTERVAL 1 MONTH]", "[INTERVAL 30 DAY]", False),
         ("[true,false]", "[true,NULL]", False),
