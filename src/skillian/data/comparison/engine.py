@@ -125,7 +125,7 @@ class MeasureEngine:
         summary = comparison.result.summary
         equal: list[Mapping[str, object]] = []
         classes, rows = summary.classes, summary.rows_a + summary.rows_b
-        if 0 < classes.match < classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
+        if 0 < classes.match <= classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
             page = Page(statuses=("match",), limit=classes.match)
             equal = [group.key for group in await comparison.groups(page).page(page)]
         table, plan = comparison.table, comparison.plan

@@ -2,6 +2,7 @@ import gzip
 import sqlite3
 from contextlib import closing
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -99,13 +100,9 @@ AMOUNTS = ("documentCount", "account_balance", "QTY", "UnitsOnOrder", "NumberOfI
 @pytest.mark.parametrize("name", [*KEYS, *AMOUNTS])
 def test_the_last_telling_word_of_a_name_decides_on_whole_numbers(name: str) -> None:
     wide = ColumnType("decimal", "DECIMAL(38,0)")
-    for kind, rows, values in (
-        (INTEGER, 100, 100),
-        (INTEGER, 100, 1),
-        (INTEGER, 0, 0),
-        (wide, 9, 9),
-    ):
-        role = role_of(name, kind, ColumnSample(rows, values), "duckdb")
+    samples = [ColumnSample(*each) for each in ((100, 100), (100, 1), (0, 0))]
+    for kind, sample in product((INTEGER, wide), samples):
+        role = role_of(name, kind, sample, "duckdb")
         assert isinstance(role.definition, Dimension) is (name in KEYS)
         assert role.remark == ""
 
@@ -163,7 +160,6 @@ def test_columns_are_also_called_what_people_call_them() -> None:
     assert months({**dates, "fiscal_month": "integer"}) == {}
 
 
-# As programs export them: numbers of things, missing values, and a date that is the key.
 EXPORTS = {
     "flights.csv": "flight,carrier,delay,seats\n15,AA,3,NA\n15,UA,NA,180\n161,AA,-2,180\n",
     "staff.csv.gz": "name,city\nAnn,Oslo\n,Rome\n",
@@ -173,9 +169,8 @@ EXPORTS = {
 
 async def test_files_of_other_programs_are_sources_of_their_names(tmp_path: Path) -> None:
     for name, content in EXPORTS.items():
-        opened = gzip.open if name.endswith(".gz") else open
-        with opened(tmp_path / name, "wt") as file:
-            file.write(content)
+        packed = gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()
+        (tmp_path / name).write_bytes(packed)
     inferred = await infer_sources("files:///.", tmp_path)
     flights, monthly = inferred.sources[:2]
     assert [each.name for each in inferred.sources] == ["flights", "monthly", "staff"]
@@ -186,14 +181,11 @@ async def test_files_of_other_programs_are_sources_of_their_names(tmp_path: Path
         "seats: check: 'NA' makes it a text; if it stands for no value, add ?null=NA to the URL",
     )
     assert list(monthly.definition.measures) == ["hired", "rows"]
-    async with DataServices(_registry(inferred, tmp_path)) as services:
+    text = written([(inferred, "files:///.")])
+    registry = SourceRegistry(read_definitions(text, "sources.yaml"), tmp_path)
+    async with DataServices(registry) as services:
         counted = await services.query.query("staff", [], ["rows"])
     assert counted.rows == ((2,),)  # one of which has no name
-
-
-def _registry(inferred: Inferred, folder: Path) -> SourceRegistry:
-    text = written([(inferred, "files:///.")])
-    return SourceRegistry(read_definitions(text, "sources.yaml"), folder)
 
 
 @pytest.mark.parametrize(
@@ -211,13 +203,10 @@ def _registry(inferred: Inferred, folder: Path) -> SourceRegistry:
 )
 def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) -> None:
     assert secret_variable("dwh", url) == variable
+    assert secret_variable("2024 größe", url) == (variable and "DB_2024_GR__E_URL")
     text = written([(Inferred("dwh", (), {}, ()), url)])
     assert ("secret" in text) is False
     assert (url if variable is None else f"dwh: ${{{variable}}}") in text
-
-
-def test_the_variable_has_a_name_that_a_shell_takes() -> None:
-    assert secret_variable("2024 größe", "postgresql://a:b@c/x") == "DB_2024_GR__E_URL"
 
 
 async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
