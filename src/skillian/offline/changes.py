@@ -101,7 +101,7 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
         raise UnclearError("Which other source should it be compared with?")
     is_same = before.sources == reading.sources and not (reading.names_data or reading.members)
     if is_same and not said & {"swap", "same_again"}:
-        raise UnclearError(f"The last answer is of {reading.sources[0]} already.")
+        raise UnclearError(f"The last answer is about {reading.sources[0]} already.")
     if is_compared and (before.count or before.ordered_by):
         raise UnclearError("All groups are compared: ask it as a question of its own.")
     measures = with_named(before.measures, reading.measures, is_added=is_added)

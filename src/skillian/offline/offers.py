@@ -37,20 +37,27 @@ _LOOKS = {
 
 
 def near_names(text: str, vocabulary: Vocabulary) -> list[str]:
-    """Names of the catalogue with these words, or one that is like them; only to propose them."""
-    measures = dict.fromkeys(
-        name for words in vocabulary.sources.values() for name in words.measures
-    )
-    names, wanted = [*vocabulary.sources, *measures, *vocabulary.described], plain(text)
+    """The names that a text that was not understood may mean; only to propose them.
+
+    They have all of its words behind the last English one, such as month in "by month", or one name
+    is like these words.
+    """
+    words = _unknown_in(text)
+    if not words:
+        return []
+    measures = dict.fromkeys(name for each in vocabulary.sources.values() for name in each.measures)
+    names, wanted = [*vocabulary.sources, *measures, *vocabulary.described], plain(words)
     found = [name for name in names if f" {wanted} " in f" {spaced(name)} " != f" {wanted} "]
-    near = process.extract(
-        text, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR, limit=1
+    if found:
+        return found[:MOST]
+    near = process.extractOne(
+        words, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR
     )
-    return found[:MOST] or [name for name, *_ in near if plain(name) not in wanted]
+    return [near[0]] if near is not None and plain(near[0]) not in wanted else []
 
 
-def unknown_in(text: str) -> str:
-    """The last words of a text that are not English: month of "by month"."""
+def _unknown_in(text: str) -> str:
+    """The words of a text behind the last one that is English."""
     words = [] if "(" in text else text.split()
     english = [at for at, word in enumerate(words, 1) if plain(word) in KINDS]
     return " ".join(words[max(english, default=0) :])
@@ -102,10 +109,10 @@ def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -
     for words, other in reading.instead:
         yield _replaced(question, words, other)
     corrected = [question]
-    for text in map(unknown_in, reading.unread):
-        near = near_names(text, vocabulary) if text else ()
-        corrected = [_replaced(q, text, name) for q in corrected for name in near] or corrected
-        corrected = corrected[:MOST]
+    for text in reading.unread:
+        words, near = _unknown_in(text), near_names(text, vocabulary)
+        others = [_replaced(each, words, name) for each in corrected for name in near]
+        corrected = others[:MOST] or corrected
     yield from (each for each in corrected if each != question)
 
 

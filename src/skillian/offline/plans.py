@@ -20,7 +20,7 @@ from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
-from skillian.offline.offers import near_names, unknown_in
+from skillian.offline.offers import near_names
 from tinyagent import ToolCall
 
 _PAIR = 2
@@ -74,8 +74,7 @@ def _check(reading: Reading, vocabulary: Vocabulary) -> None:
 
 def _with_guess(text: str, vocabulary: Vocabulary) -> str:
     """A text that was not understood, with the name that it may mean."""
-    words = unknown_in(text)
-    near = near_names(words, vocabulary) if words else ()
+    near = near_names(text, vocabulary)
     return f"{text} (do you mean {' or '.join(near)}?)" if near else text
 
 

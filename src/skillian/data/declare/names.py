@@ -7,6 +7,7 @@ JOINING = frozenset({"by", "for", "from", "in", "of", "on", "per", "to", "via", 
 """Words between a noun and what belongs to it, as in UnitsInStock."""
 # Last words that people leave out: the employee is EmployeeId.
 _IDENTIFYING = frozenset({"code", "id", "key", "name", "no", "nr", "number"})
+# Last words that say too little alone.
 _VAGUE = frozenset({"all", "level", "only", "other", "total"})
 _OF_TIME = frozenset({"at", "date", "day", "on", "time"})
 _TIMES = frozenset({"date", "timestamp", "timestamptz"})
