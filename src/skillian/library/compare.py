@@ -18,7 +18,7 @@ from skillian.errors import InvalidInputError, nearest, quoted
 from skillian.library.comparison import Comparison
 from skillian.library.kept import RowsFile
 from skillian.library.running import run
-from skillian.library.sides import sides_of
+from skillian.library.sides import Sides, sides_of
 from skillian.reports.outcome import GROUPS, Compared, OnResult, run_one
 
 if TYPE_CHECKING:
@@ -111,16 +111,16 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
         outcome, _ = await _outcome(a, b, options, Depth(why=True))
         return outcome.why or Why()
 
-    outcome, remarks = await _outcome(a, b, options, Depth(groups=GROUPS), keep)
+    outcome, sides = await _outcome(a, b, options, Depth(groups=GROUPS), keep)
     if outcome.reason is not None:
         raise InvalidInputError(outcome.reason)
-    return Comparison(outcome, kept, why, remarks)
+    return Comparison(outcome, kept, why, sides.remarks, sides.files)
 
 
 async def _outcome(
     a: object, b: object, options: Options, depth: Depth, keep: OnResult | None = None
-) -> tuple[Compared, Sequence[str]]:
-    """The outcome of a comparison, and how its sides were read."""
+) -> tuple[Compared, Sides]:
+    """The outcome of a comparison, and its sides."""
     stated = {name: value for name, value in options.items() if value is not None}
     fields = _fields(stated)
     names = _names(stated.get("names", _NAMES))
@@ -133,7 +133,7 @@ async def _outcome(
     question = _checked(with_known_names(fields, sides.registry))
     async with open_engine(sides.registry, TOP, keep_rows=True, given=sides.given) as engine:
         outcome = await run_one(engine, question, depth, lambda _: None, keep)
-    return outcome, sides.remarks
+    return outcome, sides
 
 
 def _fields(stated: Mapping[str, object]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from io import StringIO
@@ -79,6 +79,7 @@ class Comparison:
         kept: The rows that differ.
         why: Looks for what explains them.
         remarks: How the sides were read.
+        files: The files that were compared, which no report replaces.
     """
 
     def __init__(
@@ -87,11 +88,13 @@ class Comparison:
         kept: RowsFile,
         why: Callable[[], Coroutine[Any, Any, Why]],
         remarks: Sequence[str] = (),
+        files: Collection[Path] = (),
     ) -> None:
         self._outcome = outcome
         self._why = why
         self._kept = kept
         self._remarks = tuple(remarks)
+        self._files = files
 
     @property
     def equal(self) -> bool:
@@ -180,7 +183,7 @@ class Comparison:
             path: The file; .csv, .xlsx, .parquet and .jsonl are for all rows.
 
         Raises:
-            InvalidInputError: No report has the suffix of the file.
+            InvalidInputError: No report has the suffix of the file, or it is what was compared.
             OSError: The file cannot be written.
         """
         from skillian.reports.writers import WRITERS  # noqa: PLC0415 - slow to load
@@ -190,6 +193,8 @@ class Comparison:
             form = Format.of_file(file)
         except ValueError as error:
             raise InvalidInputError(str(error)) from None
+        if file.resolve() in self._files:
+            raise InvalidInputError(f"{file} is what was compared; name another file")
         if form in ROWS:
             from skillian.reports.every_row import write_rows  # noqa: PLC0415 - slow to load
 

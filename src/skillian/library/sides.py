@@ -58,6 +58,12 @@ class Sides:
     given: Mapping[str, Connector]
     remarks: tuple[str, ...]
 
+    @property
+    def files(self) -> frozenset[Path]:
+        """The files with the rows of both sides, and a database's file."""
+        found = (file for name in self.names for file in self.registry.files(name))
+        return frozenset(file.resolve() for file in found)
+
 
 async def sides_of(
     sides: tuple[object, object],

@@ -116,7 +116,7 @@ def _sheets(path: Path) -> list[str]:
 
 
 def _check_keys(path: Path) -> None:
-    """Check the number of keys of JSON lines; an array of objects is read as a whole."""
+    """Check the number of keys of JSON lines; arrays of objects are read as a whole."""
     names: set[str] = set()
     with path.open("rb") as file:
         if file.read(1) == b"[":
@@ -130,7 +130,10 @@ def _check_keys(path: Path) -> None:
             except (ValueError, RecursionError):  # reading it says where
                 return
             if isinstance(record, dict):
-                names.update(cast("dict[str, Any]", record))
+                members = cast("dict[str, Any]", record)
+                if len(members) > 1 and all(isinstance(each, dict) for each in members.values()):
+                    return  # which are rows, and are read as a whole
+                names.update(members)
             _check_width(len(names))
 
 

@@ -162,6 +162,17 @@ def test_a_report_of_an_unknown_suffix_is_refused(
         found.report(tmp_path / name)
 
 
+def test_a_report_never_replaces_what_was_compared(tmp_path: Path) -> None:
+    one, other = (tmp_path / f"{name}.csv" for name in ("old", "new"))
+    OLD.write_csv(one)
+    NEW.write_csv(other)
+    before = other.read_bytes()
+    found = skillian.compare(one, f"{other}?encoding=utf-8", key="id")
+    with pytest.raises(InvalidInputError, match="is what was compared"):
+        found.report(tmp_path / "." / "new.csv")
+    assert other.read_bytes() == before
+
+
 def test_measures_are_compared_by_groups() -> None:
     found = skillian.compare(OLD, NEW, measures=["amount"], by="name")
     assert found.counts == {

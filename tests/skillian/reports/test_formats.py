@@ -205,9 +205,7 @@ AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=2)
 
 
 def test_bars_are_proportional_to_their_counts() -> None:
-    assert stacked([50, 0, 25, 25, 0]) == [
-        Bar(0, 500), Bar(500, 0), Bar(500, 250), Bar(750, 250), Bar(1000, 0),
-    ]  # fmt: skip
+    assert stacked([50, 25, 0, 25]) == [Bar(0, 500), Bar(500, 250), Bar(750, 0), Bar(750, 250)]
     assert stacked([0, 0]) == [Bar(0, 0), Bar(0, 0)]
 
 
@@ -235,6 +233,5 @@ def test_every_bar_is_inside_and_visible(values: list[Decimal]) -> None:
 
 
 def test_a_shade_grows_with_the_amount_and_not_with_its_sign() -> None:
-    assert shades([Decimal(100), Decimal(-25), Decimal(0)]) == [WIDTH, WIDTH // 2, 0]
-    assert shades([Decimal(0)]) == [0]
-    assert shades([]) == []
+    amounts = [Decimal(100), Decimal(-25), Decimal(0)]
+    assert (shades(amounts), shades(amounts[2:]), shades([])) == ([WIDTH, WIDTH // 2, 0], [0], [])

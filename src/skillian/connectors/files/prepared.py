@@ -34,6 +34,7 @@ _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 # Python reads whole numbers of up to 4,300 digits.
 _MAX_ZEROS = 4300
 _NAMED = 5
+_BLANK = " \t\r\n\ufeff"
 _UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
 
 
@@ -101,8 +102,8 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
                                  errors="strict" if encoding else "surrogateescape")  # fmt: skip
             with copy.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
                 if is_json:
-                    texts, mixed = _write_json(path, text, target, options.null)
-                    return Prepared(copy, 0, texts, is_canonical=True, remark=_mixed(mixed))
+                    texts, remark = _write_json(path, text, target, options.null)
+                    return Prepared(copy, 0, texts, is_canonical=True, remark=remark)
                 left_out = _write_lines(path, text, target, options, before)
                 return Prepared(copy, left_out, delimiter=delimiter)
     except UnicodeDecodeError as error:
@@ -174,31 +175,32 @@ def place_in_json(path: Path, options: FileOptions, column: str, value: str) -> 
     """The place of the first object with this text under a key; empty if there is none."""
     encoding = options.encoding or _encoding(path) or "utf-8-sig"
     with _opened(path) as binary, TextIOWrapper(cast("Any", binary), encoding) as text:
-        for place, record in _records(path, text):
+        _, entries = _listed(path, text)
+        for place, record in _records(path, text, entries):
             if record.get(column) is not None and _text(record[column]) == value:
                 return place
     return ""
 
 
-def _mixed(columns: Sequence[str]) -> str:
-    """The remark on columns with texts and other values."""
-    if not columns:
-        return ""
-    more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
-    return f"has texts and other values in {', '.join(columns[:_NAMED])}{more}: all are texts"
+def _remark(where: str, mixed: Sequence[str]) -> str:
+    """The remark on where the rows are, and on columns with texts and other values."""
+    parts = [where] if where else []
+    more = f" and {len(mixed) - _NAMED} more" if len(mixed) > _NAMED else ""
+    if mixed:
+        names = ", ".join(mixed[:_NAMED])
+        parts.append(f"has texts and other values in {names}{more}: all are texts")
+    return ", and ".join(parts)
 
 
 def _write_json(
     path: Path, text: TextIO, target: TextIO, null: tuple[str, ...]
-) -> tuple[frozenset[str], list[str]]:
-    """Write the objects of a JSON file as CSV.
-
-    Returns the columns that have texts, and those of them that also have other values.
-    """
+) -> tuple[frozenset[str], str]:
+    """Write the objects of a JSON file as CSV; returns the columns with texts, and a remark."""
     columns: dict[str, None] = {}
     texts: set[str] = set()
     others: set[str] = set()
-    for _, record in _records(path, text):
+    where, entries = _listed(path, text)
+    for _, record in _records(path, text, entries):
         columns |= dict.fromkeys(record)
         for name, value in record.items():
             if isinstance(value, str | dict | list):
@@ -208,16 +210,16 @@ def _write_json(
                 others.add(name)
     if not columns:
         raise QueryError(f"{path.name}: it has no objects, whose keys are the columns")
-    text.seek(0)
     _write_line(path, "its keys", target, ",".join(_quoted(name) for name in columns))
-    for place, record in _records(path, text):
+    for place, record in _records(path, text, entries):
         cells = [_cell(record.get(name), null) for name in columns]
         # A line without any sign would be no record.
         line = ",".join(cells) if len(cells) > 1 or cells[0] else '""'
         if len(line) > MAX_LINE // 4 and len(line.encode(errors="replace")) >= MAX_LINE:
             raise QueryError(f"{path.name}, {place}: {TOO_LONG}")
         _write_line(path, place, target, line)
-    return frozenset(texts), [name for name in columns if name in texts & others]
+    mixed = [name for name in columns if name in texts & others]
+    return frozenset(texts), _remark(where, mixed)
 
 
 def _write_line(path: Path, place: str, target: TextIO, line: str) -> None:
@@ -230,19 +232,68 @@ def _write_line(path: Path, place: str, target: TextIO, line: str) -> None:
         ) from None
 
 
-def _records(path: Path, text: TextIO) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects with their places: of one array, or of one object on each line."""
-    start = text.read(1)
-    while start.isspace() or start == "\ufeff":
-        start = text.read(1)
+def _listed(path: Path, text: TextIO) -> tuple[str, list[Any] | None]:
+    """The objects of a file that is an array or one object with them, and a remark on the latter.
+
+    They are its only array of objects, or all of its members, whose names are the column `key`;
+    None if the file has one object on each line. A file of one line may be either: its object has
+    rows only if it has nothing else.
+    """
+    start = next((line for line in text if line.strip(_BLANK)), "").strip(_BLANK)
+    is_line = _is_whole(start)
+    has_more = is_line and any(line.strip(_BLANK) for line in text)
     text.seek(0)
-    if start == "[":
-        listed = _parsed(path, text.read(), 1)
-        for number, record in enumerate(listed, 1):
-            yield f"entry {number}", _object(path, record, f"entry {number}")
-        return
-    for number, line in enumerate(text, 1):
-        if line.strip(" \t\r\n\ufeff"):
+    if has_more or not start:
+        return "", None
+    found = _parsed(path, text.read(), 1)
+    if not isinstance(found, dict):
+        return "", [*found] if isinstance(found, list) else [found]
+    members = cast("dict[str, Any]", found)
+    if len(members) > 1 and _are_objects([*members.values()]):
+        key, taken = "key", {name.casefold() for each in members.values() for name in each}
+        while key in taken:
+            key += "_"
+        rows = [{key: name, **each} for name, each in members.items()]
+        return f"has its rows in the members of one object, whose names are the column {key}", rows
+    arrays = [(name, value) for name, value in members.items() if _are_objects(value)]
+    if len(arrays) == 1 and not (is_line and len(members) > 1):
+        [(name, rows)] = arrays
+        return f"has its rows in {name}", rows
+    if is_line:
+        return "", None
+    raise QueryError(
+        f"{path.name}: it is one object with {len(arrays)} arrays of objects; write one object on"
+        " each line, or one array of objects"
+    )
+
+
+def _is_whole(line: str) -> bool:
+    """Whether a line does not begin an array, or an object on several lines."""
+    try:
+        json.loads(line)
+    except json.JSONDecodeError as error:
+        return error.pos < len(line)
+    except (ValueError, RecursionError):  # which reading it again reports
+        pass
+    return not line.startswith("[")
+
+
+def _are_objects(value: object) -> bool:
+    """Whether a value is an array of objects."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(each, dict) for each in cast("list[object]", value))
+
+
+def _records(
+    path: Path, text: TextIO, entries: Sequence[Any] | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects with their places: those of an array, or one on each line."""
+    for number, entry in enumerate(entries or (), 1):
+        yield f"entry {number}", _object(path, entry, f"entry {number}")
+    text.seek(0)
+    for number, line in enumerate(text if entries is None else (), 1):
+        if line.strip(_BLANK):
             place = f"line {number}"
             yield place, _object(path, _parsed(path, line.strip(), number), place)
 

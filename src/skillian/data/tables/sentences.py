@@ -93,7 +93,10 @@ def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
         if table.remark:
             yield f"{side.name} {table.remark}."
         if side.texts:
-            yield f"{', '.join(side.texts)} of {side.name} is compared as text, as it is written."
+            how = "is compared as text, as it is"
+            if len(side.texts) > 1:
+                how = "are compared as text, as they are"
+            yield f"{', '.join(side.texts)} of {side.name} {how} written."
 
 
 def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:

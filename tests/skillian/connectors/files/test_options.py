@@ -120,9 +120,11 @@ OBJECTS = (
     '{"id": 1, "code": "007", "v": 0.10, "d": "2024-01-31", "ok": true, "x": null}',
     '{"id": 2, "code": "12", "v": 12345678901234567890.25, "d": null, "tags": ["a", {"b": 1.5}]}',
 )
+LISTED = f"[{', '.join(OBJECTS)}]"
+IN_ONE = f'{{"v": {LISTED}}}', f'{{\n"n": 2,\n"tags": [1],\n"v": {LISTED}}}\n'
 
 
-@pytest.mark.parametrize("content", ["\n".join(OBJECTS) + "\n", f"[{', '.join(OBJECTS)}]"])
+@pytest.mark.parametrize("content", ["\n".join(OBJECTS) + "\n", LISTED, *IN_ONE])
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.ndjson", "x.jsonl.gz"])
 async def test_json_is_exact(tmp_path: Path, name: str, content: str) -> None:
     write: Any = gzip.open if name.endswith(".gz") else open
@@ -153,6 +155,13 @@ async def test_numbers_in_objects_of_json_have_one_notation(tmp_path: Path) -> N
     ]
 
 
+async def test_members_of_one_object_may_be_rows(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"x": {"Key": 1}, "y": {"Key": 2}}')
+    (tmp_path / "y.json").write_text('{"n": 1, "v": [{"id": 1}]}')  # as a line with an array
+    assert await rows_of(tmp_path, "x.json") == [{"key_": "x", "Key": 1}, {"key_": "y", "Key": 2}]
+    assert await rows_of(tmp_path, "y.json") == [{"n": 1, "v": '[{"id": 1}]'}]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -162,12 +171,9 @@ async def test_numbers_in_objects_of_json_have_one_notation(tmp_path: Path) -> N
         ('{"a": 1, "a": 2}\n', "x.jsonl, line 1: an object has the key 'a' twice"),
         ("", "x.jsonl: it has no objects"),
         ("[" * 100_000, "x.jsonl, line 1: "),
-        pytest.param(
-            f'{{"a": 1}}\n{{"a": {"1" * 5000}}}\n',
-            "x.jsonl, line 2: a number in it is too long",
-            id="digits",
-        ),
+        (f'{{"a": 1}}\n{{"a": {"1" * 5000}}}\n', "x.jsonl, line 2: a number in it is too long"),
         ('{"a": 1e9999999999999999999}', "x.jsonl, line 1: a number in it is too long"),
+        ('{\n"a": [{"b": 1}],\n"c": [{"b": 1}]}', "x.jsonl: it is one object with 2 arrays"),
     ],
 )
 async def test_what_is_not_json_is_refused(tmp_path: Path, content: str, message: str) -> None:
@@ -208,8 +214,6 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
 
 
 MEGABYTE = 10**6
-
-
 X = "x" * 3 * MEGABYTE
 TOO_LONG = "it is longer than 2097152 bytes"
 LINES = {
@@ -217,8 +221,7 @@ LINES = {
     f"id,v\n1,a\n2,{X}\n": f"a.csv, last line: {TOO_LONG}",
     f"id,v\n1,a\n2,{X * 13}": f"a.csv, last line: {TOO_LONG}",
     f"id,v\n1,a\n2,{X}\n3,b\n": f"a.csv, line 3: {TOO_LONG}",
-    # A fault below a long cell.
-    f"id,v\n1,{X[:200_000]}\n2\n": "line 3: it has 1 value, but the first line names 2 columns",
+    f"id,v\n1,{X[:200_000]}\n2\n": "line 3: it has 1 value, but the first",  # below a long cell
 }
 
 

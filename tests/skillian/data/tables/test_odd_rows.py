@@ -59,7 +59,7 @@ def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_p
         assert (result.rows.only_in_a, result.rows.only_in_b) == (1, 1)
         assert {each.a: each.mismatches for each in result.columns} == {"d": 1, "n": 1}
         assert [each.column for each in result.not_compared] == ["x"]
-        assert f"id, d, n of {file} is compared as text, as it is written." in result.notes
+        assert f"id, d, n of {file} are compared as text, as they are written." in result.notes
     other = tmp_path / "b.csv"
     other.write_text("id,d,n\n1,2024-01-31,NA\n2,2024-02-28,7\n3,,\n")
     [refused] = compared(str(file), str(other), key=("id",)).not_compared
