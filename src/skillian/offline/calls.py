@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from skillian.offline.language.lexicon import LEXICON
-from skillian.offline.language.vocabulary import Vocabulary, plain
+from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 
 if TYPE_CHECKING:
-    from skillian.offline.language.clauses import Reading
+    from skillian.offline.language.said import Reading
 
 
 _REQUESTS = {
@@ -23,6 +23,9 @@ _UNITS = {
     **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
 }
 _CURRENCIES = frozenset(LEXICON["currency"])
+_NAMED_UNITS = {"kg", "g", "t", "km", "m", "l", "kwh", "mwh", "hour", "minute", "day"} | {
+    *("row", "count", "number")
+}
 EDITS = {"and", "also", "same_again", "instead", "those"}
 """Kinds of words that change the last question."""
 
@@ -58,16 +61,26 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
 
 
 def check_units(reading: Reading, measures: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Refuse a unit that is not the one of all measures; without declared units, any will do."""
-    units = [unit for name in measures for unit in vocabulary.units_of(name) or {""}]
-    if "how_many" in reading.says and {*units} & _CURRENCIES:
+    """Refuse a unit that is not the one of all measures: declared, or a word of their names.
+
+    If no unit is declared at all, any will do for a measure whose name has none.
+    """
+    units = [_units_of(name, vocabulary) for name in measures]
+    if "how_many" in reading.says and any(each & _CURRENCIES for each in units):
         names = " and ".join(measures)
         raise UnclearError(f"Do you mean how much? Amounts of money are not counted: {names}.")
-    declared = {_UNITS.get(unit, unit) for unit in units}
-    for text in reading.units if vocabulary.units else ():
+    for text in reading.units:
         unit = plain(text) or text
-        if declared != {_UNITS.get(unit, unit)}:
+        stated = {unit, _UNITS.get(unit, unit)}
+        if not all(stated & each or not (each or vocabulary.units) for each in units):
             raise UnclearError(f"I did not understand: {text}. It is not the unit of the measure.")
+
+
+def _units_of(measure: str, vocabulary: Vocabulary) -> set[str]:
+    """The unit of a measure: the declared one, or the words of its name that may be one."""
+    named = {*plain(spaced(measure)).split()} & (_CURRENCIES | _NAMED_UNITS)
+    known = vocabulary.units_of(measure) or named
+    return known | {_UNITS[unit] for unit in known if unit in _UNITS}
 
 
 def check_requests(reading: Reading, usable: set[str]) -> None:

@@ -15,7 +15,6 @@ from skillian.offline.calls import (
     without_empty,
 )
 from skillian.offline.earlier import COMPARE, QUERY
-from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
     BOUNDS,
     RANGE,
@@ -28,6 +27,7 @@ from skillian.offline.language.filters import (
     values_of,
     years_of,
 )
+from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import of_kinds
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall
@@ -90,6 +90,7 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
         raise UnclearError("I compare two sources, not two periods or values of one.")
     limits = {"amended"} if before.thresholds else set[str]()
     check_requests(reading, {"swap", "also", "instead", "those", "filter", *limits})
+    _check_added(reading)
     _check_doubts(reading, before)
     _check_nouns(reading, before)
     _check_years(reading, before, vocabulary)
@@ -154,6 +155,14 @@ def _change_order(whole: Reading, reading: Reading, before: Reading) -> None:
         whole.ordered_by = [f"{sign}{whole.measures[0]}"] if gone else before.ordered_by
 
 
+def _check_added(reading: Reading) -> None:
+    """Refuse "minutes too, for Basel": is Basel added as well?"""
+    parts = [*filter(None, (reading.measures, reading.named, *reading.filters, reading.sources))]
+    is_mixed = len(parts) > 1 or bool(reading.says.keys() & {"only", "instead"})
+    if "also" in reading.says and is_mixed:  # "minutes too, for Basel"
+        raise UnclearError("Added to the last question, or in place of it? Ask for one change.")
+
+
 def _check_doubts(reading: Reading, before: Reading) -> None:
     """Refuse a change after which a part of the last question would mean something else."""
     period = reading.says.get("period", "")
@@ -180,8 +189,9 @@ def _check_doubts(reading: Reading, before: Reading) -> None:
     if before.count and reading.count is None and is_other and "same_again" not in reading.says:
         raise UnclearError(f"The first {before.count}, or all? Ask it in full.")
     is_extreme = bool(reading.says.keys() & {"most", "least"}) and not reading.members
-    if (before.count or 0) > 1 and reading.count is None and is_extreme:  # "only the largest"
-        raise UnclearError(f"The first {before.count}, or only one? Say how many.")
+    if before.count != 1 and reading.count is None and is_extreme:  # "only the largest"
+        known = f"The first {before.count}" if before.count else "All"
+        raise UnclearError(f"{known}, or only one? Say how many.")
     single = [name for name in reading.named if isinstance(before.filters.get(name), str)]
     if single and not {*reading.filters, *reading.cleared} & {*single}:
         raise UnclearError(f"Only {before.filters[single[0]]}, or all? Ask it in full.")
@@ -241,8 +251,11 @@ def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
     if {*new} == {"ne"} and old:
         if listed == values and "remove" in says:
             return {}
-        if listed and not (left and is_within):
-            raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
+        is_whole = {*old} >= RANGE and {*old["gte"], *old["lte"]} <= {*values}
+        if is_whole or (listed and not (left and is_within)):
+            raise UnclearError(
+                f"The last question was for {name} {condition_words(filter_of(old))}."
+            )
         return {"eq": left} if listed else both(old, new) or new
     is_half = {*new} <= BOUNDS and not {*new} >= RANGE
     if is_half and {*old} == RANGE:

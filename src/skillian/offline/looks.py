@@ -7,15 +7,17 @@ from typing import Any
 
 from skillian.offline.calls import PlannedCall, UnclearError, check_names, without_empty
 from skillian.offline.earlier import ROWS, PastComparison
-from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import condition_words
+from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall
 
 _PAGE = 20
 _MOST_ROWS = 100
 _CLASSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
-_ALIKE = {"match", "agree"}
+_ALIKE = {"match", "agree", "ident"}
+_UNLIKE = {"diffe", "devia", "disag"}
+"""The beginnings of words for groups that match, and that differ."""
 _OF_ROWS = {"major_diff": "differing", "missing_in_a": "only_in_b", "missing_in_b": "only_in_a"}
 
 
@@ -25,11 +27,16 @@ def wanted_look(reading: Reading) -> str:
     if "why" in says:
         return "drill" if "rows" in says else "explain"
     is_restricted = reading.measures or reading.filters or reading.thresholds
-    has_class = says & {"missing", *_CLASSES, "more"} and not reading.thresholds
+    has_class = says & {"missing", *_CLASSES, "more"} and (
+        not reading.thresholds or any(name == "listed" for name, _ in reading.parts)
+    )
     if "drill" in says or ("rows" in says and not (has_class or reading.measures)):
         return "drill"
     if has_class:
         return "" if "equal" in says and reading.sources else "rows"
+    is_asked = reading.says.get("compare", "")[:5] in _ALIKE | _UNLIKE and "which" in says
+    if is_asked and not (is_restricted or reading.sources or reading.breakdown):
+        return "rows"  # "which months match?"
     is_listed = "gap" in says and (reading.direction or {"which", "show"} & says)
     return "rows" if is_listed and not (is_restricted or reading.sources or reading.named) else ""
 
@@ -78,6 +85,11 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     if reading.direction == "least" or "ordinal" in reading.says:
         raise UnclearError("Groups are listed with the largest difference first.")
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
+    if "which" in reading.says and "compare" in reading.says:
+        is_alike = reading.says["compare"][:5] in _ALIKE
+        if not is_alike and "dont" in reading.says:
+            raise UnclearError("Which ones match, or which ones differ?")
+        status += ["match"] if is_alike and "dont" not in reading.says else []
     status += _missing(reading, known.sources) if "missing" in reading.says else []
     if known.is_of_rows:
         if not {*status} <= _OF_ROWS.keys():
@@ -122,8 +134,9 @@ def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
         return whole
     wanted = {(name, value) for name, value in members.items() if name in names}
     fitting = [each for each in known.keys if wanted <= {(n, str(v)) for n, v in each.items()}]
-    if strange or reading.ordinal >= len(fitting):
-        named = ", ".join(map(str, reading.filters.values())) or "which one"
+    is_any = bool(members) and not wanted and "ordinal" not in reading.says
+    if strange or is_any or reading.ordinal >= len(fitting):
+        named = " and ".join(map(condition_words, reading.filters.values())) or "which one"
         raise UnclearError(f"The last comparison has no single group for {named}.")
     return dict(fitting[reading.ordinal])
 

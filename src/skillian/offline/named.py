@@ -20,10 +20,10 @@ from skillian.offline.changes import (
 )
 from skillian.offline.earlier import QUERY
 from skillian.offline.language.arrangement import is_member
-from skillian.offline.language.clauses import Direction, Reading
 from skillian.offline.language.conditions import Conditions, NotReadError, as_json
 from skillian.offline.language.filters import filter_of, parts_of, years_of
 from skillian.offline.language.periods import period_of
+from skillian.offline.language.said import Direction, Reading
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall

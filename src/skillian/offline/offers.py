@@ -12,9 +12,9 @@ from rapidfuzz import fuzz, process, utils
 from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.changes import call_of, reading_of, with_named
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, PastComparison
-from skillian.offline.language.clauses import Reading
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import spelt_out
+from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 from skillian.offline.named import asked, changes, named_in, with_read
 from skillian.offline.sentences import sentence_of

@@ -15,9 +15,9 @@ from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
-from skillian.offline.language.clauses import Reading
 from skillian.offline.language.periods import LONGEST_QUESTION
 from skillian.offline.language.reading import read
+from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import wanted_look
 from skillian.offline.offers import offers
@@ -120,7 +120,8 @@ class OfflinePlanner:
         earlier = read_earlier([*before, *turn])
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None
-        says = {kind: text for kind, text in reading.says.items() if kind != "describe"}
+        said = reading.says.items()
+        says = {kind: text for kind, text in said if kind not in {"describe", "compare"}}
         look = Reading(says={**says, "gap": "", "show": ""}, count=reading.count)
         look.ordinal, look.lacking, look.only_in = reading.ordinal, reading.lacking, reading.only_in
         return plan(look, earlier, self._vocabulary)

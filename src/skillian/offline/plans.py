@@ -17,7 +17,7 @@ from skillian.offline.calls import (
 )
 from skillian.offline.changes import call_of, changed, reading_of
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
-from skillian.offline.language.clauses import Reading
+from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.offers import near_names

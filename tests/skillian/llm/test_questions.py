@@ -309,11 +309,6 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
             "I wonder why honestly",
             "Why?",
         ),
-        (
-            "compare revenue between erp and web_shop by country",
-            "and which ones match?",
-            "Show the matching ones",
-        ),
     ],
 )
 async def test_what_is_not_read_offers_a_question_with_all_that_is_named(

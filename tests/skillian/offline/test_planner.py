@@ -174,3 +174,48 @@ async def test_a_comparison_with_a_number_of_differences_lists_them_next() -> No
     [then] = response.tool_calls
     assert then.name == "get_comparison_rows"
     assert json.loads(then.arguments) == {"cache_key": "cmp", "limit": 3}
+
+
+@pytest.mark.parametrize(
+    ("question", "status"),
+    [
+        ("compare amounts of fi_reporting and bpc_reporting, only major differences", "major_diff"),
+        ("fi_reporting vs bpc_reporting, amount, tolerance 2 %, only minor gaps", "minor_diff"),
+        ("compare amounts of fi_reporting and bpc_reporting, only the largest difference", None),
+    ],
+)
+async def test_a_class_of_a_comparison_is_listed_next(question: str, status: str | None) -> None:
+    call = ToolCall("1", "compare_sources", (await plan(question))[1])
+    response = await PLANNER.complete(answered(question, call, {"cache_key": "k"}))
+    [listed] = response.tool_calls
+    stated = {"status": status} if status else {"limit": 1}
+    assert json.loads(listed.arguments) == {"cache_key": "k", **stated}
+
+
+UNITS = Vocabulary(
+    {
+        name: SourceWords(
+            {"val_eur": (), "liveKg": (), "rows": (), "amount": ()},
+            {"port": DimensionWords((), ("Cork", "Bergen"))},
+        )
+        for name in ("landings", "notes")
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_read"),
+    [
+        ("val eur of landings in euros", True),
+        ("val eur of landings in dollars", False),
+        ("live kg of landings by port in $", False),
+        ("compare val eur between landings and notes, tolerance 5 euros", True),
+        ("compare val eur between landings and notes, tolerance 5 dollars", False),
+        ("compare live kg between landings and notes, ignore cents", False),
+        ("compare rows between landings and notes, under 5 euros is fine", False),
+        ("compare amounts between landings and notes, tolerance 5 euros", True),
+    ],
+)
+async def test_a_unit_may_be_in_the_name_of_a_measure(question: str, *, is_read: bool) -> None:
+    response = await OfflinePlanner(UNITS).complete(asked(question))
+    assert bool(response.tool_calls) == is_read, response.content

@@ -22,7 +22,6 @@ from skillian.offline.calls import (
     without_empty,
 )
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
-from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
     BOUNDS,
     OTHER,
@@ -39,6 +38,7 @@ from skillian.offline.language.filters import (
 )
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.reading import read
+from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
 from skillian.offline.plans import plan

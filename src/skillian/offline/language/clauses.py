@@ -4,78 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
 from skillian.offline.language.filters import Operator, years_of
 from skillian.offline.language.grammar import clauses_of, unread_words
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
+from skillian.offline.language.said import Direction, Reading
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
-Direction = Literal["", "most", "least"]
 _MOST_ROWS = 1000
-
-
-@dataclass(slots=True)
-class Reading:
-    """What a question says, in the language of the tools.
-
-    `members` are dimensions whose members are asked for, `cleared` those with all values, `those`
-    those of the last question; `replaced` has what it had, measures under "", and `removed` the
-    groups and measures that go. `says` are the kinds of tokens that show what is requested;
-    `ordinal` is the position of a group, from 0. Without what is `unread` a call would answer
-    another question; `instead` has other words for it. `parts` are the clauses that are read, and
-    `refused` those that are in the grammar and mean nothing; `tokens` are all.
-    """
-
-    sources: list[str] = field(default_factory=list[str])
-    measures: list[str] = field(default_factory=list[str])
-    breakdown: list[str] = field(default_factory=list[str])
-    members: list[str] = field(default_factory=list[str])
-    filters: dict[str, Any] = field(default_factory=dict[str, Any])
-    cleared: list[str] = field(default_factory=list[str])
-    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    units: list[str] = field(default_factory=list[str])
-    count: int | None = None
-    direction: Direction = ""
-    ordered_by: list[str] = field(default_factory=list[str])
-    is_singular: bool = False
-    says: dict[str, str] = field(default_factory=dict[str, str])
-    lacking: str = ""
-    only_in: str = ""
-    ordinal: int = 0
-    replaced: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    removed: list[str] = field(default_factory=list[str])
-    those: list[str] = field(default_factory=list[str])
-    unread: list[str] = field(default_factory=list[str])
-    instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    parts: list[tuple[str, Sequence[Token]]] = field(
-        default_factory=list[tuple[str, Sequence[Token]]]
-    )
-    refused: list[Sequence[Token]] = field(default_factory=list[Sequence[Token]])
-    tokens: Sequence[Token] = ()
-
-    @property
-    def named(self) -> list[str]:
-        """The dimensions that it names apart from conditions: members, then groups."""
-        return list(dict.fromkeys((*self.members, *self.breakdown)))
-
-    @property
-    def names_data(self) -> set[str]:
-        """What it names that changes a call."""
-        names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {
-            name for name in (*names, "ordered_by", "removed", "replaced") if getattr(self, name)
-        }
-
-    @property
-    def is_comparison(self) -> bool:
-        """Whether it asks for a comparison."""
-        says = self.says.keys()
-        return bool(says & {"compare", "same", "gap"}) or ("exists" in says and not self.members)
-
 
 _OPERATORS: dict[str, Operator] = {
     **dict.fromkeys(("since", "from", "onwards"), "gte"),
@@ -102,6 +41,7 @@ class _Reader:
     _counts_rows: bool = False
     _excludes: bool = False
     _alone: str = ""
+    _sign: str | None = None
 
     def read(self) -> Reading:
         """The reading."""
@@ -221,7 +161,9 @@ class _Reader:
         # "without Germany, bikes", "without private surgery"
         refuse_if(self._excludes and not (is_marked or is_timed), part)
         periods = [token for token in part if token.period is not None]
-        refuse_if(self._before == "compared" and len(periods) > 1, part)  # "compare 2023 and 2024"
+        is_end = bool(periods) and part[0].kind == "by"  # "by May 2026"
+        is_pair = self._before == "compared" and len(periods) > 1  # "compare 2023 and 2024"
+        refuse_if(is_end or is_pair, part)
         is_beside = self._before == "limit" and not (part[0].mark or part[0].prep)
         refuse_if(is_beside and "ignore" in self._reading.says, part)  # "ignore 5 EUR and bikes"
         self._check_opening(part)
@@ -258,7 +200,8 @@ class _Reader:
         is_now = part[0].kind == "to" and is_timed  # until June, or now June?
         is_of = is_route and not is_timed and of_kinds(part, {"label"})  # "plants from P01"
         refuse_if(is_next or is_now or is_of, part)
-        if part[0].kind == "from" and (not is_timed or is_relative):
+        is_place = not (is_timed or self._conditions.is_of_years(part))
+        if part[0].kind == "from" and (is_place or is_relative):
             operator = "eq"  # "from EMEA", "from last year"
         self._conditions.add(part, operator)
 
@@ -282,12 +225,17 @@ class _Reader:
 
     def ranked(self, part: Sequence[Token]) -> None:
         kind: Direction = "least" if of_kinds(part, {"least"}) else "most"
-        refuse_if(self._reading.direction not in {"", kind}, part)
+        is_second = bool(self._reading.members and of_kinds(part, {"dimension"}))
+        refuse_if(self._reading.direction not in {"", kind} or is_second, part)  # "for the top one"
+        self._order("-" if kind == "most" else "", part)
         self._reading.direction = kind
         self._counts_rows = True
         measures = of_kinds(part, {"measure"})
         refuse_if(part[0].text.lower() == "most" and part[-1].kind == "dimension", part)
-        if measures and of_kinds(part, {"gap"}):
+        gaps = of_kinds(part, {"gap"})
+        if gaps and "only" in self._reading.says and not is_plural(gaps[-1].text):
+            self._reading.count = self._reading.count or 1  # "only the largest difference"
+        if measures and gaps:
             self.measures(part)
         elif measures:  # "the highest revenue by country": of each?
             self._alone = "" if self._reading.members else text_of(part)
@@ -315,10 +263,20 @@ class _Reader:
     def order(self, part: Sequence[Token]) -> None:
         sign = "-" if of_kinds(part, {"descending"}) else ""
         names = [token.name for token in of_kinds(part, {"measure", "dimension"})]
+        if of_kinds(part, {"descending", "ascending"}):
+            self._order(sign, part)
+        ordered = {name.removeprefix("-") for name in self._reading.ordered_by}
+        refuse_if(self._reading.direction and ordered - {*names}, part)
         self._reading.ordered_by += [sign + name for name in names]
+
+    def _order(self, sign: str, part: Sequence[Token]) -> None:
+        """Refuse two orders: "the top 3, lowest first"."""
+        refuse_if(self._sign not in {None, sign}, part)
+        self._sign = sign
 
     def direction(self, part: Sequence[Token]) -> None:
         sign, text = "-" if part[-1].kind == "descending" else "", part[-1].text.lower()
+        self._order(sign, part)
         is_bare = self._before in {"groups", "members"} and ("asc" in text or "desc" in text)
         ordered = self._reading.ordered_by or self._reading.measures
         refuse_if(is_bare or len(ordered) > 1, part)  # "by month descending"
@@ -350,7 +308,9 @@ class _Reader:
 
     def missing(self, part: Sequence[Token]) -> None:
         self._reading.says.setdefault("missing", text_of(part))
-        refuse_if(part[0].kind == "not" and self._reading.measures, part)  # "kg without invoices"
+        # "kg without invoices", "web_shop minus erp"
+        is_other = part[0].kind == "not" and (self._reading.measures or part[0].text == "minus")
+        refuse_if(is_other, part)
         for token in of_kinds(part, {"source"}):
             refuse_if(self._reading.lacking not in {"", token.name}, part)
             self.source([token])

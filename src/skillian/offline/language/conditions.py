@@ -80,7 +80,7 @@ class Conditions:
     ) -> None:
         each = [value for token in tokens for value in self.values_of(token, dimension)]
         values = list(dict.fromkeys(each))
-        first, last = values[:1], values[-1:]
+        first, last = each[:1], each[-1:]
         parts: Parts = {operator: last if operator in {"gt", "lte"} else first}
         if operator in {"eq", "ne"}:
             is_year = tokens[0].period is None or tokens[0].period.is_year
@@ -150,6 +150,10 @@ class Conditions:
     def is_timed(self, part: Sequence[Token]) -> bool:
         """Whether the first values of a clause are days or months."""
         return self.groups(part)[0][0] in self._vocabulary.timed
+
+    def is_of_years(self, part: Sequence[Token]) -> bool:
+        """Whether the first values of a clause are quarters or months of any year."""
+        return self._is_part_of_year(self.groups(part)[0][0])
 
     def is_ordered(self, part: Sequence[Token]) -> bool:
         """Whether the first values of a clause are ordered, as numbers and months of a year are."""
@@ -285,7 +289,8 @@ def _is_one_name(before: Token, token: Token) -> bool:
     """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
     is_next = token.at == before.at + len(before.text) + 1
     is_code = has_digit(token.text)  # "customers C12 C13"
-    return is_next and not is_code and before.kind == token.kind == "name"
+    is_apart = is_code or before.is_quoted or token.is_quoted
+    return is_next and not is_apart and before.kind == token.kind == "name"
 
 
 def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> list[str]:

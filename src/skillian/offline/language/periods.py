@@ -42,8 +42,8 @@ _FORMS = [
 ]
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _TIME = re.compile(r"(?<=\d\d)[Tt ]\d\d:[\d:.]+$")
-_MAY = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
-"""The verb, and not the month."""
+_VERB = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
+"""May as a verb."""
 _ORDER = r"(?:st|nd|rd|th)?"
 _RANGES = [
     (re.compile(pattern, re.IGNORECASE), written)
@@ -203,13 +203,18 @@ def _before(day: date, unit: str, back: int, count: int) -> Period:
     return _months(at - back * count * length, count * length)
 
 
+def is_verb(text: str, start: int) -> bool:
+    """Whether "may" at this position is no month."""
+    return _VERB.match(text, start) is not None
+
+
 def period_at(text: str, start: int) -> tuple[int, Period] | None:
     """The end and the days of the period at this position of a text."""
     for form in _FORMS:
         match = form.match(text, start)
         parts = match.groupdict() if match else {}
         period = match and _period({name: part and part.lower() for name, part in parts.items()})
-        if match and period and not _MAY.match(text, start):
+        if match and period and not is_verb(text, start):
             return match.start() + len(match[0].rstrip(".")), period  # "in Sep. 2024.", "in May."
     return None
 

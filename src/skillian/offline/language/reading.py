@@ -8,8 +8,9 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice, product
 
-from skillian.offline.language.clauses import Reading, read_clauses
+from skillian.offline.language.clauses import read_clauses
 from skillian.offline.language.periods import LONGEST_QUESTION, spelt_out
+from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import Token, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
 

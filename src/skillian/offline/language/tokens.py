@@ -21,7 +21,7 @@ from skillian.offline.language.lexicon import (
     PERIODIC,
     POINTING,
 )
-from skillian.offline.language.periods import MONTHS, Period, period_at, relative_at
+from skillian.offline.language.periods import MONTHS, Period, is_verb, period_at, relative_at
 from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, signs, split
 
 _LONGEST = 7
@@ -105,7 +105,8 @@ def _strange(text: str, after: str = "") -> str:
     sign = text[:1] if re.match(r"[-*](?![-*\w])", text) else ""
     strange = sign + "".join(each for each in text if each not in _BETWEEN)
     is_minus = after.isdecimal() and re.search(r"(?:^|\s)-$", text) is not None
-    return strange or ("-" if is_minus else "")
+    is_sign = after.isalnum() and re.search(r"\s[-!]$", text) is not None  # -web, !web
+    return strange or (text[-1] if is_minus or is_sign else "")
 
 
 def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
@@ -201,7 +202,8 @@ class _Place:
         if is_quoted:  # "A*" is not A
             values = {name: each for name, each in values.items() if signs(each) == signs(text)}
         is_pointing = phrase in POINTING and previous != "dimension"
-        is_article = phrase in ARTICLES and text not in values.values()
+        is_first = self.at == 0 and phrase == "a"
+        is_article = phrase in ARTICLES and (is_first or text not in values.values())
         if is_article and (is_pointing or not self._is_alone()):
             return None
         value = Token("value", text, phrase, values) if values else None
@@ -235,6 +237,11 @@ class _Place:
         is_apart = is_small or self._is_grouped()  # "no country in"
         is_labelled &= not is_apart or text in values.values()
         is_labelled &= english is None or english.kind != "number"
+        is_month = phrase == "may" and not is_verb(self.question, self.words[self.at].start)
+        months = {name: each for name, each in values.items() if each.isdecimal() and is_month}
+        if value and months:  # "in May 2025", where May is 5
+            exact = {name: each for name, each in values.items() if each == text}
+            return replace(value, values=exact or months)
         if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
