@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from skillian.data.engine import ComparisonEngine
 
 _LISTED = 5
+_NO_REPORTS = frozenset({".db", ".duckdb", ".sqlite", ".sqlite3", ".yaml", ".yml"})
+"""Suffixes of files that no report replaces, such as a saved comparison and the history."""
 INTERRUPTED = "Interrupted. The statement was stopped."
 
 
@@ -211,6 +213,9 @@ def check_target(output: ReportTarget) -> None:
         if output.form in ROWS:
             raise typer.BadParameter("name a file for the rows", param_hint="--output")
         return
+    if output.path.exists() and output.path.suffix.lower() in _NO_REPORTS:
+        reason = f"{output.path} is a file of another kind; name another one"
+        raise typer.BadParameter(reason, param_hint="--output")
     if output.path.is_dir() or not os.access(output.path.parent, os.W_OK):
         raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
 

@@ -132,7 +132,8 @@ def infer(
             )
     count = sum(len(inferred.sources) for inferred, _ in databases)
     notes.print(
-        f"Wrote {count} sources. Next: skillian sources check --sources {shlex.quote(str(output))}",
+        f"Wrote {count} {'source' if count == 1 else 'sources'}."
+        f" Next: skillian sources check --sources {shlex.quote(str(output))}",
         markup=False,
     )
 

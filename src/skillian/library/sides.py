@@ -105,6 +105,8 @@ async def sides_of(
         if isinstance(side, Sql):
             registry = await _with_sql(registry, side, name, as_source)
         elif is_frame(side):
+            if at and side is sides[0] and not hasattr(side, "columns"):
+                raise InvalidInputError("both sides are one stream, which is read only once")
             frames[name] = await asyncio.to_thread(frame_of, side, name)
         elif at not in texts:
             raise InvalidInputError(

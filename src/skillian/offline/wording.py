@@ -20,6 +20,16 @@ _PASSAGES = 2
 # An underscore within a word, as in a name, formats nothing.
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~#]|&\S|://|\b_|_\b|^\s|\s$")
 _LOST = "I did not understand the question."
+_CLASSES = {
+    "match": "match",
+    "minor_diff": "minor",
+    "major_diff": "major",
+    "missing_in_a": "only in b",
+    "missing_in_b": "only in a",
+    "only_in_a": "only in a",
+    "only_in_b": "only in b",
+    "duplicate": "duplicate key",
+}
 OFFERS = "You can ask:"
 """The line of a question back before the questions that it offers, each after a dash."""
 
@@ -161,26 +171,29 @@ def _behind(result: Mapping[str, Any], *, most: int) -> str:
 
 
 def _groups(result: Mapping[str, Any]) -> str:
-    classes = ", ".join(result["statuses"])
+    classes = ", ".join(_CLASSES.get(each, each) for each in result["statuses"])
     rows: Sequence[Mapping[str, Any]] = result["rows"]
     if not rows:
-        return f"There is nothing of these classes: {classes}."
-    what = "Groups" if "measures" in rows[0] else "Rows"
-    lines = [f"{what} of these classes: {classes}. Total: {result['total']}."]
+        return f"There are none: {classes}."
+    what = "group" if "measures" in rows[0] else "row"
+    total = grouped(result["total"])
+    lines = [f"{total} {what}{'' if total == '1' else 's'} ({classes}):"]
     for row in rows[:MOST_LISTED]:
         written = _amount if "measures" in row else literal
         values = "; ".join(
             f"{name} {written(each['a'])} and {written(each['b'])}"
             for name, each in row.get("measures", row.get("cells", {})).items()
         )
-        lines.append(f"- {_pairs(row['key'].items())}: {row['status']}, {values}")
+        status = _CLASSES.get(row["status"], row["status"])
+        lines.append(f"- {_pairs(row['key'].items())}: {status}, {values}")
     return "\n".join([*lines, *_more(len(rows) > MOST_LISTED)])
 
 
 def _sources(result: Mapping[str, Any]) -> str:
     lines = (
-        f"{source['name']}: {source['description']} (measures: {', '.join(source['measures'])};"
-        f" dimensions: {', '.join(source['dimensions'])})"
+        f"{source['name']}: {source['description']}".rstrip(": ")
+        + f" (measures: {', '.join(source['measures'])};"
+        + f" dimensions: {', '.join(source['dimensions'])})"
         for source in result["sources"]
     )
     return with_list("The sources are:", lines)
@@ -189,9 +202,14 @@ def _sources(result: Mapping[str, Any]) -> str:
 def _source(result: Mapping[str, Any]) -> str:
     dimensions: list[str] = []
     for name, dimension in result["dimensions"].items():
-        some = ", ".join(str(literal(value)) for value in dimension.get("values", ())[:_SHOWN])
-        dimensions.append(f"{name} ({dimension['type']})" + (f": {some}, …" if some else ""))
-    about = f"{result['name']}: {result['description']}\nRows: {result['row_count']}."
+        values = dimension.get("values", ())
+        some = [str(literal(value)) for value in values[:_SHOWN]]
+        some += ["…"] if len(values) > _SHOWN else []
+        dimensions.append(
+            f"{name} ({dimension['type']})" + (f": {', '.join(some)}" if some else "")
+        )
+    about = f"{result['name']}: {result['description']}".removesuffix(": ")
+    about += f"\nRows: {result['row_count']}."
     measures = f"Measures: {', '.join(result['measures'])}."
     return with_list(f"{about}\n{measures}\nDimensions:", dimensions)
 

@@ -26,7 +26,11 @@ def replacing(path: Path) -> Generator[IO[bytes]]:
     target = path.resolve()
     part = target.with_name(f".{token_hex(8)}.part")
     try:
-        with part.open("wb") as file:
+        opened = part.open("wb")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    try:
+        with opened as file:
             yield file
         if target.exists():
             shutil.copymode(target, part)

@@ -235,12 +235,14 @@ def test_groups_with_other_numbers_of_rows_are_there_if_they_are_findings(
         (["--format", "csv"], "name a file for the rows"),
         (["--output", "there/is/none.csv"], "there/is/none.csv cannot be written"),
         (["--output", "diff.doc"], ".csv, .xlsx, .parquet, .jsonl"),
+        (["--output", "saved.yaml", "--format", "json"], "saved.yaml is a file of another kind"),
     ],
 )
 def test_what_cannot_be_written_is_said_first(
-    skillian: Run, truth: list[Row], arguments: list[str], expected: str
+    skillian: Run, truth: list[Row], tmp_path: Path, arguments: list[str], expected: str
 ) -> None:
     del truth
+    (tmp_path / "saved.yaml").touch()
     done = skillian("compare", "a.csv", "b.csv", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert expected in " ".join(done.stderr.split())

@@ -162,6 +162,31 @@ def test_a_report_of_an_unknown_suffix_is_refused(
         found.report(tmp_path / name)
 
 
+def test_the_zone_that_is_used_is_named(tmp_path: Path) -> None:
+    one, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    one.write_text("id,t\n1,2024-07-01T10:00:00Z\n")
+    other.write_text("id,t\n1,2024-07-01 12:00:00\n")
+    rules = {"columns": {"t": {"zone_b": "Europe/Berlin"}}}
+    found = skillian.compare(one, other, key="id", rules=rules)
+    assert found.equal
+    assert "Times of t without a zone are read as Europe/Berlin." in found.sentences
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"factor": 100}, "by at most 1."),
+        ({"plus": 100}, "by at most 197."),
+        ({"factor": 100, "round": 0}, "compared)."),
+    ],
+)
+def test_the_largest_gap_is_of_what_was_compared(rule: dict[str, int], said: str) -> None:
+    a, b = (pl.DataFrame({"id": [1, 2, 3], "v": v}) for v in ([1, 2, 3], [100, 201, 300]))
+    found = skillian.compare(a, b, key="id", rules={"columns": {"v": rule}})
+    [sentence] = [each for each in found.sentences if each.startswith("v differs in")]
+    assert sentence.endswith(said)
+
+
 def test_a_report_never_replaces_what_was_compared(tmp_path: Path) -> None:
     one, other = (tmp_path / f"{name}.csv" for name in ("old", "new"))
     OLD.write_csv(one)

@@ -318,3 +318,12 @@ def test_nothing_is_left_open() -> None:
         assert len(found.rows()) == 1
         del found
     assert opened() == before
+
+
+def test_a_stream_is_not_both_sides() -> None:
+    table = _arrow.table({"id": [1]})
+    reader = table.to_reader()
+    with pytest.raises(InvalidInputError, match="read only once"):
+        skillian.compare(reader, reader)
+    relation = _relation(table)
+    assert skillian.compare(relation, relation, key="id").equal

@@ -148,7 +148,7 @@ def test_as_many_rows_are_listed_as_were_asked_for(rows: int, listed: int) -> No
         * rows,
     }
     page = word_result("get_comparison_rows", groups, "")
-    assert page.count("- year: 2025: major_diff, m 1,234 and 0") == listed
+    assert page.count("- year: 2025: major, m 1,234 and 0") == listed
     side = {"source": "s", "columns": ["id"], "rows": [[1]] * rows, "truncated": False}
     behind = {"key": {"id": 1}, "a": side, "b": {**side, "rows": []}}
     assert word_result("drill_down", behind, "", 6).count("- id") == 6

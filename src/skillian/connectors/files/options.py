@@ -105,7 +105,7 @@ def check_taken(path: Path, names: Iterable[str]) -> None:
     for name in names:
         if name in FileOptions.__dataclass_fields__ and name not in taken_options(path):
             known = ", ".join(taken_options(path)) or "none"
-            raise ValueError(f"{name}= does not go with a {path.suffix} file; options: {known}")
+            raise ValueError(f"{name}= does not go with {path.name}; options: {known}")
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -159,7 +159,8 @@ class _Interpreter:
         summary = self._summary
         if summary.uneven_groups:
             yield (
-                f"Of the groups in both sources, {summary.uneven_groups:,} have a"
+                f"Of the groups in both sources, {summary.uneven_groups:,}"
+                f" {'has' if summary.uneven_groups == 1 else 'have'} a"
                 " different number of rows on each side."
             )
         if summary.row_findings:

@@ -105,7 +105,8 @@ def _explained(
         known = nearest(key, _keys_at(model, location[:-1]))
         return f"unknown key `{key}`", f"did you mean `{known[0]}`? known: {', '.join(known)}"
     if details["type"] == "missing":
-        return f"`{key}` is missing in `{_place(location[:-1])}`", f"add `{key}:`"
+        where = f" in `{_place(location[:-1])}`" if location[:-1] else ""
+        return f"`{key}` is missing{where}", f"add `{key}:`"
     message = reason_of(details)
     hidden = secret is not None and location[:1] == (secret,)
     return f"`{_place(location)}`: {message}{'' if hidden else _got(details)}", ""

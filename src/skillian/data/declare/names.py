@@ -9,6 +9,22 @@ JOINING = frozenset({"by", "for", "from", "in", "of", "on", "per", "to", "via", 
 _IDENTIFYING = frozenset({"code", "id", "key", "name", "no", "nr", "number"})
 # Last words that say too little alone.
 _VAGUE = frozenset({"all", "level", "only", "other", "total"})
+_IN_FULL = {
+    "acct": "account",
+    "amt": "amount",
+    "cat": "category",
+    "cd": "code",
+    "cust": "customer",
+    "dept": "department",
+    "dt": "date",
+    "emp": "employee",
+    "loc": "location",
+    "mkt": "market",
+    "prod": "product",
+    "qtr": "quarter",
+    "qty": "quantity",
+    "yr": "year",
+}
 _OF_TIME = frozenset({"at", "date", "day", "on", "time"})
 _TIMES = frozenset({"date", "timestamp", "timestamptz"})
 _WORD = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+")
@@ -20,17 +36,20 @@ def words_of(name: str) -> list[str]:
 
 
 def synonyms(names: Sequence[str], table: str) -> dict[str, tuple[str, ...]]:
-    """What else columns are called: EmployeeId is the employee, and ShipCountry the country.
+    """What else columns are called: EmployeeId is the employee, ShipCountry the country.
 
     Each synonym is of one column alone; the id of a table has the name of the table.
     """
     words = {name: words_of(name) for name in names}
     wanted: dict[str, str] = {}
-    for name, own in words.items():
+    for name, written in words.items():
+        own = [_IN_FULL.get(word, word) for word in written]
         if _IDENTIFYING.intersection(own[-1:]):
             wanted[name] = " ".join(own[:-1]) or table
         elif len(own) > 1 and (JOINING | _OF_TIME | _VAGUE).isdisjoint(own):
             wanted[name] = own[-1]
+        elif own != written:
+            wanted[name] = " ".join(own)
     taken = [*wanted.values(), *map(" ".join, words.values())]
     return {name: (each,) for name, each in wanted.items() if taken.count(each) == 1}
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.engine import Workspace
+from skillian.data.declare.rules import Rule
 from skillian.data.results.result import RowCounts
 from skillian.data.results.rows import ColumnResult, CountedSample, RowSample, Samples, ValuePair
 from skillian.data.sql import Statement
@@ -89,7 +90,7 @@ class Findings:
         if mismatches and self._plan.keys:
             pairs = await self._pairs(index)
             if cells.family in {"number", "float"}:
-                gap = await self._largest_gap(index)
+                gap = await self._largest_gap(index, cells.rule)
         return ColumnResult(
             pair.a, pair.b, *types, cells.rule.words(), compared, mismatches, gap, pairs
         )
@@ -125,14 +126,22 @@ class Findings:
         )
         return tuple(ValuePair(row["a"], row["b"], int(row["n"])) for row in rows)
 
-    async def _largest_gap(self, index: int) -> Decimal | None:
-        """The largest difference: of the largest by binary floats, the exact one."""
-        gap = f"ABS(TRY_CAST(a{index} AS DOUBLE) - TRY_CAST(b{index} AS DOUBLE))"
+    async def _largest_gap(self, index: int, rule: Rule) -> Decimal | None:
+        """The largest difference: of the largest by binary floats, the exact one.
+
+        It is that of the numbers after the rule's factor and sum; None if a rule divides or rounds.
+        """
+        if rule.divisor is not None or rule.round is not None:
+            return None
+        factor, plus = rule.factor or Decimal(1), rule.plus or Decimal(0)
+        a = f"TRY_CAST(a{index} AS DOUBLE) * CAST('{factor:f}' AS DOUBLE)"
+        a += f" + CAST('{plus:f}' AS DOUBLE)"
+        gap = f"ABS({a} - TRY_CAST(b{index} AS DOUBLE))"
         rows = await self._rows(
             f"SELECT a{index} AS a, b{index} AS b",
             f"WHERE d{index} AND ISFINITE({gap}) ORDER BY {gap} DESC LIMIT {_CANDIDATES}",
         )
-        gaps = [_gap(row["a"], row["b"]) for row in rows]
+        gaps = [_gap(row["a"], row["b"], factor, plus) for row in rows]
         return max((each for each in gaps if each is not None), default=None)
 
     async def _of_class(
@@ -218,9 +227,10 @@ def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
         yield exp.Ordered(this=text.copy(), nulls_first=True)
 
 
-def _gap(a: str | None, b: str | None) -> Decimal | None:
+def _gap(a: str | None, b: str | None, factor: Decimal, plus: Decimal) -> Decimal | None:
     try:
-        return _EXACT.abs(_EXACT.subtract(_number(a), _number(b)))
+        moved = _EXACT.fma(_number(a), factor, plus)
+        return _EXACT.abs(_EXACT.subtract(moved, _number(b)))
     except (InvalidOperation, TypeError):
         return None
 

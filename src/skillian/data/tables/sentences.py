@@ -105,7 +105,7 @@ def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:
         a, b, rule = pair.cells.a, pair.cells.b, pair.cells.rule
         kinds = {a.kind, b.kind}
         if "timestamptz" in kinds and len(kinds) > 1:
-            zone = rule.zone or "UTC"
+            zone = (rule.zone_b if a.kind == "timestamptz" else rule.zone_a) or rule.zone or "UTC"
             yield f"Times of {pair.a} without a zone are read as {zone}."
         elif kinds == {"date", "timestamp"}:
             yield f"Dates of {pair.a} are compared as midnight."

@@ -151,11 +151,12 @@ async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
 
 
 def test_columns_are_also_called_what_people_call_them() -> None:
-    columns = "Id EmployeeId ShipCountry ShipName BillCity ShipCity OrderDate UnitsInStock Währung"
-    known = {"Id": "orders", "EmployeeId": "employee", "ShipCountry": "country", "ShipName": "ship"}
+    columns = "Id EmpId ShipCountry ShipName BillCity ShipCity OrderDate UnitsInStock Währung qtr"
+    known = {"Id": "orders", "EmpId": "employee", "ShipCountry": "country", "ShipName": "ship"}
+    known |= {"qtr": "quarter"}
     assert synonyms(columns.split(), "orders") == {name: (each,) for name, each in known.items()}
-    dates = {"OrderDate": "date", "shipped_at": "timestamp"}
     assert months({"city": "text", "day": "date"}) == {"day": "month"}
+    dates = {"OrderDate": "date", "shipped_at": "timestamp"}
     assert months(dates) == {"OrderDate": "order month", "shipped_at": "shipped month"}
     assert months({**dates, "fiscal_month": "integer"}) == {}
 
