@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -21,6 +21,8 @@ Reader = Callable[[Any], Any]
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _HEX = re.compile(r"-?0x[0-9a-f]+")
 _MAX_ISO = 64
+# Python reads such an offset as UTC.
+_SHORT_OFFSET = re.compile(r"([+-])00:00:00\.([0-9]{6})")
 _LEAST_INT, _MOST_INT = -(2**63), 2**64
 _MAX_BITS = int(MAX_DIGITS * math.log2(10))
 _MAX_HEX = _MAX_BITS // 4 + 4
@@ -127,6 +129,11 @@ def _iso_reader(kind: type[date | time]) -> Reader:
         if len(text) > _MAX_ISO:
             raise ValueError
         value = kind.fromisoformat(text)
+        offset = _SHORT_OFFSET.fullmatch(text, len(text) - len("+00:00:00.000001"))
+        if offset is not None and isinstance(value, datetime | time):
+            sign, microseconds = offset.groups()
+            shift = timedelta(microseconds=int(f"{sign}{microseconds}"))
+            value = value.replace(tzinfo=timezone(shift))
         return _canonical(value, value.isoformat(), text)
 
     return read

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.crossing import cross
 
@@ -51,6 +51,8 @@ values = st.recursive(
 
 
 @given(values)
+@example(time(0, tzinfo=timezone(timedelta(microseconds=-1))))
+@example(datetime(2024, 1, 1, tzinfo=timezone(timedelta(microseconds=1))))
 def test_values_cross(value: Any) -> None:
     # As reprs, for NaN is not equal to itself, 1 is to True, and 1.0 to 1.
     assert _shape(cross(value)) == _shape(value)
