@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any, Generic, TypeVar
 
-from skillian.errors import ToolError, too_slow
+from skillian.errors import too_slow
 
 T = TypeVar("T")
 Progress = Callable[[str, int], None]
@@ -63,16 +63,34 @@ class SingleFlight(Generic[T]):
             del self._flights[key]
 
 
+def unless_cancelled(error: Exception) -> BaseException:
+    """The error, or, if the current task is being cancelled, the cancellation that caused it.
+
+    Otherwise, who handles the error would go on as if nobody had cancelled the task.
+    """
+    task = asyncio.current_task()
+    return asyncio.CancelledError() if task is not None and task.cancelling() else error
+
+
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """Run all at once and return their results; the first failure cancels the others."""
+    """Run all at once and return their results; the first failure cancels the others.
+
+    If the caller is cancelled, that is raised, and not what failed because of it. (A `TaskGroup` of
+    Python 3.11 cancels its own task when a child fails, and never says that this is over.)
+    """
+    tasks = [asyncio.ensure_future(one) for one in work]
+    if not tasks:
+        return []
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
-    except ExceptionGroup as failures:  # before Python 3.11.4, `except*` would raise a group
-        first = failures.exceptions[0]
-        if isinstance(first, ToolError):
-            raise first from None
-        raise
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    failures = (task.exception() for task in tasks if task in ended and not task.cancelled())
+    failure = next((each for each in failures if each is not None), None)
+    if failure is not None:
+        raise failure
     return [task.result() for task in tasks]
 
 

@@ -3,7 +3,8 @@ from threading import Event
 
 import pytest
 
-from skillian.tasks import SingleFlight, run_interruptible
+from skillian.errors import QueryError
+from skillian.tasks import SingleFlight, run_interruptible, together
 
 
 class Work:
@@ -107,3 +108,19 @@ async def test_a_cancelled_caller_interrupts_until_the_work_has_ended() -> None:
         await task
     assert stopped.is_set()
     assert len(calls) >= 3
+
+
+async def test_a_failure_does_not_hide_a_cancellation() -> None:
+    async def closed() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise QueryError("the connection is closed") from None
+
+    asking = asyncio.create_task(together(closed(), closed()))
+    await turns()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    with pytest.raises(QueryError):
+        await together(asyncio.wait_for(closed(), 0.001))

@@ -31,6 +31,7 @@ from skillian.connectors.postgres.pool import MAX_CONNECTIONS, Connection, Pool,
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
 from skillian.errors import QueryError, UnavailableError
+from skillian.tasks import unless_cancelled
 
 _GRACE_SECONDS = 10.0
 # Between the statements of one state, the other side may be read for long.
@@ -189,7 +190,7 @@ class PostgresConnector:
                         return
                     yield batch
         except psycopg.Error as error:
-            raise statement_error(self._name, error, seconds) from None
+            raise unless_cancelled(statement_error(self._name, error, seconds)) from None
 
     @asynccontextmanager
     async def _answered(self, seconds: float) -> AsyncGenerator[None]:
@@ -209,7 +210,7 @@ class PostgresConnector:
             async with self._pool.transaction(seconds) as connection:
                 yield connection
         except psycopg.Error as error:
-            raise statement_error(self._name, error, seconds) from None
+            raise unless_cancelled(statement_error(self._name, error, seconds)) from None
 
 
 async def _catalog(connection: Connection) -> tuple[Table, ...]:
