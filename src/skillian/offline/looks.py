@@ -38,7 +38,8 @@ def wanted_look(reading: Reading) -> str:
     if is_asked and not (is_restricted or reading.sources or reading.breakdown):
         return "rows"  # "which months match?"
     is_listed = "gap" in says and (reading.direction or {"which", "show"} & says)
-    return "rows" if is_listed and not (is_restricted or reading.sources or reading.named) else ""
+    groups = reading.breakdown if "which" in says else reading.named
+    return "rows" if is_listed and not (is_restricted or reading.sources or groups) else ""
 
 
 def look_into(
@@ -65,7 +66,8 @@ def look_into(
         return _look("explain_difference", known, stated)
     if look == "rows" and "compare" in said and said & {*_CLASSES, "missing"}:
         raise UnclearError("Ask for one class of groups at a time.")
-    limit = min(reading.count or 0, _MOST_ROWS)
+    is_one = bool(reading.members) and reading.is_singular and bool(reading.direction)
+    limit = min(reading.count or int(is_one), _MOST_ROWS)
     if look == "drill" and not known.is_of_rows:
         return _look("drill_down", known, {"key": _group(reading, known), "limit": limit})
     if "more" not in said:

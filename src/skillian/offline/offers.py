@@ -23,6 +23,7 @@ MOST = 3
 """The largest number of offers."""
 _MOST_TRIED = 12
 _NEAR = 75
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:[.,]\d{3})+(?![\w.,]\w)")
 _COMPARING = {"compare", "gap", "off", "same", "why", "missing", "exists"}
 _LOOKS = {
     "why": "Why?",
@@ -106,6 +107,8 @@ def _looks(reading: Reading, known: PastComparison | None) -> Iterator[str]:
 
 def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield the question with other words for those that were not understood."""
+    for number in _GROUPED.findall(question):  # 1,000 may be 1
+        yield _replaced(question, number, re.sub("[.,]", "", number))
     for words, other in reading.instead:
         yield _replaced(question, words, other)
     corrected = [question]

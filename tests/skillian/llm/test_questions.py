@@ -265,6 +265,11 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
             "Compare revenue between erp and web_shop, with a tolerance of 5 %",
         ),
         (
+            "",
+            "compare revenue between erp and web_shop by country, tolerance 1,000",
+            "Compare revenue between erp and web_shop by country, with a tolerance of 1000",
+        ),
+        (
             "revenue of erp by channel",
             "sorted somehow by country and not channel",
             "Show revenue of erp by country",

@@ -89,9 +89,8 @@ async def batches(
         ended = False
         while not ended:
             rows, ended = await connection.wait(_rows(connection.pgconn))
-            yield parser.parse(rows)
-            # The driver does not wait for data that has already arrived: let other tasks run.
-            await asyncio.sleep(0)
+            # Not in the main thread, where Arrow has a handler of its own for Ctrl-C meanwhile.
+            yield await asyncio.to_thread(parser.parse, rows)
 
 
 class _Parser:
