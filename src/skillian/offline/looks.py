@@ -89,9 +89,10 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
     if "which" in reading.says and "compare" in reading.says:
         is_alike = reading.says["compare"][:5] in _ALIKE
-        if not is_alike and "dont" in reading.says:
+        is_negated = not reading.says.keys().isdisjoint({"not", "dont"})
+        if is_negated and not is_alike:
             raise UnclearError("Which ones match, or which ones differ?")
-        status += ["match"] if is_alike and "dont" not in reading.says else []
+        status += ["match"] if is_alike and not is_negated else []
     status += _missing(reading, known.sources) if "missing" in reading.says else []
     if known.is_of_rows:
         if not {*status} <= _OF_ROWS.keys():

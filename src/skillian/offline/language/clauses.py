@@ -343,6 +343,10 @@ class _Reader:
         last = part[-1]
         self._reading.removed.append(last.kind if last.kind == "tolerance" else last.name)
 
+    def compared(self, part: Sequence[Token]) -> None:
+        is_negated = part[0].kind in {"not", "dont"}
+        refuse_if(is_negated and "which" not in self._reading.says, part)  # "do not compare them"
+
     def amended(self, part: Sequence[Token]) -> None:
         refuse_if(len(part) == 1 or self._reading.thresholds, part)
         self._reading.units += add_limits(part, self._reading.thresholds)
