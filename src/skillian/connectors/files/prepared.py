@@ -235,9 +235,9 @@ def _write_line(path: Path, place: str, target: TextIO, line: str) -> None:
 def _listed(path: Path, text: TextIO) -> tuple[str, list[Any] | None]:
     """The objects of a file that is an array or one object with them, and a remark on the latter.
 
-    They are its only array of objects, or all of its members, whose names are the column `key`;
-    None if the file has one object on each line. A file of one line may be either: its object has
-    rows only if it has nothing else.
+    They are its only array of objects, or all of its members if these have a key in common; the
+    names of members are the column `key`. It is None if the file has one object on each line. A
+    file of one line may be either: its object has rows only if it has nothing else.
     """
     start = next((line for line in text if line.strip(_BLANK)), "").strip(_BLANK)
     is_line = _is_whole(start)
@@ -249,8 +249,9 @@ def _listed(path: Path, text: TextIO) -> tuple[str, list[Any] | None]:
     if not isinstance(found, dict):
         return "", [*found] if isinstance(found, list) else [found]
     members = cast("dict[str, Any]", found)
-    if len(members) > 1 and _are_objects([*members.values()]):
-        key, taken = "key", {name.casefold() for each in members.values() for name in each}
+    objects = [*members.values()]
+    if len(members) > 1 and _are_objects(objects) and {*objects[0]}.intersection(*objects[1:]):
+        key, taken = "key", {name.casefold() for each in objects for name in each}
         while key in taken:
             key += "_"
         rows = [{key: name, **each} for name, each in members.items()]

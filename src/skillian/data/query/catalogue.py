@@ -15,7 +15,6 @@ from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql.values import Record, jsonable, none_last, python_value
-from skillian.tasks import together
 
 MAX_VALUES = 50
 MAX_SHORT = 250
@@ -136,7 +135,7 @@ class Catalogue:
 
     async def sources(self) -> tuple[SourceInfo, ...]:
         """All sources, in file order; raises `QueryError` or `UnavailableError`."""
-        return tuple(await together(*map(self.source, self._registry.names)))
+        return tuple([await self.source(name) for name in self._registry.names])
 
     async def source(self, name: str) -> SourceInfo:
         """One source; also raises `SourceNotFoundError`."""

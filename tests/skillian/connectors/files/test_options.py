@@ -157,9 +157,9 @@ async def test_numbers_in_objects_of_json_have_one_notation(tmp_path: Path) -> N
 
 async def test_members_of_one_object_may_be_rows(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"x": {"Key": 1}, "y": {"Key": 2}}')
-    (tmp_path / "y.json").write_text('{"n": 1, "v": [{"id": 1}]}')  # as a line with an array
+    (tmp_path / "y.json").write_text('{"n": {"v": 1}, "v": {"id": 1}}')  # of two kinds
     assert await rows_of(tmp_path, "x.json") == [{"key_": "x", "Key": 1}, {"key_": "y", "Key": 2}]
-    assert await rows_of(tmp_path, "y.json") == [{"n": 1, "v": '[{"id": 1}]'}]
+    assert await rows_of(tmp_path, "y.json") == [{"n": '{"v": 1}', "v": '{"id": 1}'}]
 
 
 @pytest.mark.parametrize(
