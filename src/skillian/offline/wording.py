@@ -171,7 +171,8 @@ def _behind(result: Mapping[str, Any], *, most: int) -> str:
 
 
 def _groups(result: Mapping[str, Any]) -> str:
-    classes = ", ".join(_CLASSES.get(each, each) for each in result["statuses"])
+    statuses: Sequence[str] = result["statuses"]
+    classes = ", ".join(_CLASSES.get(each, each) for each in statuses)
     rows: Sequence[Mapping[str, Any]] = result["rows"]
     if not rows:
         return f"There are none: {classes}."
