@@ -157,9 +157,9 @@ def _change_order(whole: Reading, reading: Reading, before: Reading) -> None:
 
 def _check_added(reading: Reading) -> None:
     """Refuse "minutes too, for Basel": is Basel added as well?"""
-    parts = [*filter(None, (reading.measures, reading.named, *reading.filters, reading.sources))]
-    is_mixed = len(parts) > 1 or bool(reading.says.keys() & {"only", "instead"})
-    if "also" in reading.says and is_mixed:  # "minutes too, for Basel"
+    parts = (reading.measures, reading.named, reading.filters, reading.sources)
+    is_mixed = sum(map(bool, parts)) > 1 or bool(reading.says.keys() & {"only", "instead"})
+    if "also" in reading.says and is_mixed:
         raise UnclearError("Added to the last question, or in place of it? Ask for one change.")
 
 

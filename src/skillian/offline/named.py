@@ -73,8 +73,8 @@ def named_in(
 ) -> Named:
     """What tokens name.
 
-    A value is unwanted if a negation is before it, with neither "but", a mark nor a value of
-    another dimension between them. A new name is of a dimension that is `asked_by`.
+    A value is unwanted if a negation is before it, or "but" alone, with neither a mark nor a value
+    of another dimension between them. A new name is of a dimension that is `asked_by`.
     """
     said = [_as_value(token) for token in tokens if token.kind not in _SILENT]
     kept = [
@@ -85,7 +85,9 @@ def named_in(
     labels, is_negated = _labels(kept), False
     values: list[tuple[Token, str, bool]] = []
     for at, (token, after) in enumerate(pairwise([*kept, _END])):
-        is_negated &= token.kind != "but" and token.mark not in _ENDING
+        is_negated &= token.mark not in _ENDING
+        if token.kind == "but":  # "everyone but Germany", "not rail but road"
+            is_negated = not (is_negated or token.mark) and after.kind in _VALUES
         is_negated |= token.kind in _NEGATING
         is_excluded = is_negated or after.kind in {"excluded", "out"}
         if token.kind in _VALUES:

@@ -266,6 +266,11 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
         ),
         (
             "",
+            "revenue of erp for everyone but Germany",
+            "Show revenue of erp, without country Germany",
+        ),
+        (
+            "",
             "compare revenue between erp and web_shop by country, tolerance 1,000",
             "Compare revenue between erp and web_shop by country, with a tolerance of 1000",
         ),
