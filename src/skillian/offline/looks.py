@@ -34,12 +34,20 @@ def wanted_look(reading: Reading) -> str:
         return "drill"
     if has_class:
         return "" if "equal" in says and reading.sources else "rows"
-    is_asked = reading.says.get("compare", "")[:5] in _ALIKE | _UNLIKE and "which" in says
+    is_asked = _asked_class(reading) is not None
     if is_asked and not (is_restricted or reading.sources or reading.breakdown):
-        return "rows"  # "which months match?"
+        return "rows"
     is_listed = "gap" in says and (reading.direction or {"which", "show"} & says)
     groups = reading.breakdown if "which" in says else reading.named
     return "rows" if is_listed and not (is_restricted or reading.sources or groups) else ""
+
+
+def _asked_class(reading: Reading) -> str | None:
+    """The class that "which months match?" asks for; empty for all that differ."""
+    word, says = reading.says.get("compare", "")[:5], reading.says.keys()
+    if "which" not in says or word not in _ALIKE | _UNLIKE:
+        return None
+    return "match" if (word in _ALIKE) != bool(says & {"not", "dont"}) else ""
 
 
 def look_into(
@@ -87,12 +95,7 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     if reading.direction == "least" or "ordinal" in reading.says:
         raise UnclearError("Groups are listed with the largest difference first.")
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
-    if "which" in reading.says and "compare" in reading.says:
-        is_alike = reading.says["compare"][:5] in _ALIKE
-        is_negated = not reading.says.keys().isdisjoint({"not", "dont"})
-        if is_negated and not is_alike:
-            raise UnclearError("Which ones match, or which ones differ?")
-        status += ["match"] if is_alike and not is_negated else []
+    status += filter(None, [_asked_class(reading)])
     status += _missing(reading, known.sources) if "missing" in reading.says else []
     if known.is_of_rows:
         if not {*status} <= _OF_ROWS.keys():
