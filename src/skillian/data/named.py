@@ -214,10 +214,8 @@ def _check_name(name: str, declared: SourceRegistry | None, path: Path) -> None:
     elif is_file(name):
         check_file(name)
     elif Path(name).exists() or Path(name).suffix:
-        file = Path(name.partition("#")[0])
-        what = "is not a file that can be compared" if file.exists() else "does not exist"
         raise InvalidInputError(
-            f"{name!r} {what}; supported suffixes:"
+            f"{name!r} is not a file that can be compared; supported suffixes:"
             f" {', '.join(sorted(SUFFIXES))}; a table of a database is named by its URL, such"
             " as sqlite:///shop.sqlite#orders"
         )

@@ -158,7 +158,7 @@ async def test_whole_rows_are_looked_into_as_groups_are(tmp_path: Path) -> None:
     assert "name (trimmed) explains 39 of 39 differences" in responses[1].content
     assert why.tool == "explain_difference"
     assert only.arguments["status"] == "only_in_a"
-    assert "- id: 40: only_in_a" in responses[2].content
+    assert "- id: 40: only in a" in responses[2].content
     assert (rows.tool, json.loads(rows.result)["total"]) == ("get_comparison_rows", 40)
     for question, response in zip(questions, responses, strict=True):
         results = [call.result for call in response.tool_calls_made]

@@ -105,7 +105,8 @@ def check_taken(path: Path, names: Iterable[str]) -> None:
     for name in names:
         if name in FileOptions.__dataclass_fields__ and name not in taken_options(path):
             known = ", ".join(taken_options(path)) or "none"
-            raise ValueError(f"{name}= does not go with {path.name}; options: {known}")
+            what = f"a {path.suffix} file" if path.suffix else path.name
+            raise ValueError(f"{name}= does not go with {what}; options: {known}")
 
 
 def split_name(name: str) -> tuple[str, str]:
