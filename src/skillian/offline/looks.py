@@ -27,9 +27,8 @@ def wanted_look(reading: Reading) -> str:
     if "why" in says:
         return "drill" if "rows" in says else "explain"
     is_restricted = reading.measures or reading.filters or reading.thresholds
-    has_class = says & {"missing", *_CLASSES, "more"} and (
-        not reading.thresholds or any(name == "listed" for name, _ in reading.parts)
-    )
+    is_limited = bool(reading.thresholds) and "listed" not in {name for name, _ in reading.parts}
+    has_class = not is_limited and says & {"missing", *_CLASSES, "more"}
     if "drill" in says or ("rows" in says and not (has_class or reading.measures)):
         return "drill"
     if has_class:

@@ -203,12 +203,9 @@ def _sources(result: Mapping[str, Any]) -> str:
 def _source(result: Mapping[str, Any]) -> str:
     dimensions: list[str] = []
     for name, dimension in result["dimensions"].items():
-        values = dimension.get("values", ())
-        some = [str(literal(value)) for value in values[:_SHOWN]]
-        some += ["…"] if len(values) > _SHOWN else []
-        dimensions.append(
-            f"{name} ({dimension['type']})" + (f": {', '.join(some)}" if some else "")
-        )
+        values = [str(literal(value)) for value in dimension.get("values", ())]
+        some = ", ".join([*values[:_SHOWN], *(["…"] if len(values) > _SHOWN else [])])
+        dimensions.append(f"{name} ({dimension['type']})" + (f": {some}" if some else ""))
     about = f"{result['name']}: {result['description']}".removesuffix(": ")
     about += f"\nRows: {result['row_count']}."
     measures = f"Measures: {', '.join(result['measures'])}."

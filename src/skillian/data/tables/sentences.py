@@ -93,9 +93,8 @@ def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
         if table.remark:
             yield f"{side.name} {table.remark}."
         if side.texts:
-            how = "is compared as text, as it is"
-            if len(side.texts) > 1:
-                how = "are compared as text, as they are"
+            is_one = len(side.texts) == 1
+            how = "is compared as text, as it is" if is_one else "are compared as text, as they are"
             yield f"{', '.join(side.texts)} of {side.name} {how} written."
 
 
