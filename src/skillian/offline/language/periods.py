@@ -204,7 +204,7 @@ def _before(day: date, unit: str, back: int, count: int) -> Period:
 
 
 def is_verb(text: str, start: int) -> bool:
-    """Whether "may" at this position is no month."""
+    """Whether "may" at this position is a verb and not the month."""
     return _VERB.match(text, start) is not None
 
 
