@@ -224,7 +224,7 @@ def check_inputs(
     registry: SourceRegistry, names: Iterable[str], outputs: Iterable[Path | None]
 ) -> None:
     """Refuse to write over a file with the rows of one of these sources."""
-    read = {file.resolve() for name in names for file in registry.files(name)}
+    read = registry.files(names)
     for path in outputs:
         if path is not None and path.resolve() in read:
             raise InvalidInputError(f"--output {path} is what is compared; name another file")

@@ -60,9 +60,8 @@ class Sides:
 
     @property
     def files(self) -> frozenset[Path]:
-        """The files with the rows of both sides, and a database's file."""
-        found = (file for name in self.names for file in self.registry.files(name))
-        return frozenset(file.resolve() for file in found)
+        """The files with the rows of both sides, or with their databases."""
+        return self.registry.files(self.names)
 
 
 async def sides_of(

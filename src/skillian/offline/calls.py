@@ -23,24 +23,10 @@ _UNITS = {
     **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
 }
 _CURRENCIES = frozenset(LEXICON["currency"])
-_NAMED_UNITS = frozenset(
-    (
-        "kg",
-        "g",
-        "t",
-        "km",
-        "m",
-        "l",
-        "kwh",
-        "mwh",
-        "hour",
-        "minute",
-        "day",
-        "row",
-        "count",
-        "number",
-    )
-)
+_NAMED_UNITS = {
+    *("kg", "g", "t", "km", "m", "l", "kwh", "mwh"),
+    *("hour", "minute", "day", "row", "count", "number"),
+}
 """Words of a measure's name that say what it counts, apart from currencies."""
 EDITS = {"and", "also", "same_again", "instead", "those"}
 """Kinds of words that change the last question."""

@@ -94,7 +94,8 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     if reading.direction == "least" or "ordinal" in reading.says:
         raise UnclearError("Groups are listed with the largest difference first.")
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
-    status += filter(None, [_asked_class(reading)])
+    asked = _asked_class(reading)
+    status += [asked] if asked else []
     status += _missing(reading, known.sources) if "missing" in reading.says else []
     if known.is_of_rows:
         if not {*status} <= _OF_ROWS.keys():

@@ -175,7 +175,7 @@ def _groups(result: Mapping[str, Any]) -> str:
     classes = ", ".join(_CLASSES.get(each, each) for each in statuses)
     rows: Sequence[Mapping[str, Any]] = result["rows"]
     if not rows:
-        return f"There are none: {classes}."
+        return f"There are none ({classes})."
     what = "group" if "measures" in rows[0] else "row"
     total = grouped(result["total"])
     lines = [f"{total} {what}{'' if total == '1' else 's'} ({classes}):"]

@@ -116,7 +116,7 @@ def _sheets(path: Path) -> list[str]:
 
 
 def _check_keys(path: Path) -> None:
-    """Check the number of keys of JSON lines; arrays of objects are read as a whole."""
+    """Check the number of keys of JSON lines; one array or object of rows is read as a whole."""
     names: set[str] = set()
     with path.open("rb") as file:
         if file.read(1) == b"[":
@@ -131,8 +131,9 @@ def _check_keys(path: Path) -> None:
                 return
             if isinstance(record, dict):
                 members = cast("dict[str, Any]", record)
-                if len(members) > 1 and all(isinstance(each, dict) for each in members.values()):
-                    return  # which are rows, and are read as a whole
+                are_rows = len(members) > 1 and all(isinstance(m, dict) for m in members.values())
+                if are_rows and not file.peek(1).strip():  # the only line
+                    return
                 names.update(members)
             _check_width(len(names))
 

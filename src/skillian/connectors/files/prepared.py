@@ -269,7 +269,7 @@ def _listed(path: Path, text: TextIO) -> tuple[str, list[Any] | None]:
 
 
 def _is_whole(line: str) -> bool:
-    """Whether a line does not begin an array, or an object on several lines."""
+    """Whether a line is complete, and not the beginning of an array or of a longer object."""
     try:
         json.loads(line)
     except json.JSONDecodeError as error:

@@ -218,8 +218,11 @@ class SourceRegistry:
             raise SourceNotFoundError(name, self.names)
         return self._definitions.sources[name]
 
-    def files(self, name: str) -> set[Path]:
-        """The paths that the file with the rows of a source may have; raises as `get` and `url`."""
+    def files(self, names: Iterable[str]) -> frozenset[Path]:
+        """The files that may have the rows of these sources; raises as `get` and `url`."""
+        return frozenset(file.resolve() for name in names for file in self._files_of(name))
+
+    def _files_of(self, name: str) -> set[Path]:
         source = self.get(name)
         url = self.url(source.connection)
         if scheme(url) not in PATHS:
