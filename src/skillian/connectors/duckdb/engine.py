@@ -181,8 +181,7 @@ class DuckDBEngine:
 
         def read(cursor: Cursor) -> list[dict[str, Any]] | None:
             with planning(cursor, statement):
-                relation = select(cursor, statement, parameters)
-                return plain_rows(relation)
+                return plain_rows(cursor, statement, parameters)
 
         return await self.call(read, STREAM_TIMEOUT_SECONDS, text=statement)
 
@@ -376,7 +375,8 @@ class Workspace(DuckDBEngine):
 
 def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> int:
     """How many rows a statement has stored."""
-    cursor.execute(statement, parameters or None)
+    with planning(cursor, statement):
+        cursor.execute(statement, parameters or None)
     return int(next(iter(cursor.fetchall()), (0,))[0])
 
 

@@ -3,6 +3,7 @@
 # Evaluated annotations would keep DuckDB's types alive at exit, which nanobind reports as a leak.
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -39,6 +40,7 @@ _YEARS = range(2, 9999)
 _TYPE = re.compile(r"(?P<name>[A-Z_ ]+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
 _WIDE = 200_000
 """The characters of a statement about some 300 columns."""
+_SLOW_ON_WIDE = "statistics_propagation,projection_placement"
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
@@ -65,18 +67,24 @@ def column_type(name: str) -> ColumnType:
     return ColumnType(kind, name, scale=int(match["arguments"].partition(",")[2]))
 
 
-def plain_rows(relation: duckdb.DuckDBPyRelation) -> list[dict[str, Any]] | None:
-    """All rows, with the values that Arrow has; None if DuckDB returns a value in another form."""
-    kinds = [str(kind).partition("(")[0] for kind in relation.types]
+def plain_rows(
+    cursor: Cursor, text: str, parameters: Mapping[str, object]
+) -> list[dict[str, Any]] | None:
+    """All rows of a SELECT, with the values that Arrow has.
+
+    None if DuckDB returns a value in another form. Raises `QueryError` for other statements.
+    """
+    cursor.execute(_parsed(cursor, text), dict(parameters) or None)
+    names = [name for name, *_ in cursor.description]
+    kinds = [str(kind).partition("(")[0] for _, kind, *_ in cursor.description]
     if not _PLAIN.issuperset(kinds):
         return None
-    rows = relation.fetchall()
+    rows = cursor.fetchall()
     for index, kind in enumerate(kinds):
         if kind.startswith(("DATE", "TIMESTAMP")) and not all(
             row[index] is None or _is_moment(row[index]) for row in rows
         ):
             return None
-    names = relation.columns
     wide = [name for name, kind in zip(names, kinds, strict=True) if kind in _LARGE]
     found = [dict(zip(names, row, strict=True)) for row in rows]
     for name in wide:
@@ -153,24 +161,30 @@ class RunningStatement:
 
 def select(cursor: Cursor, text: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
     """The relation of a SELECT, not yet run; raises `QueryError` for other statements."""
+    return cursor.sql(_parsed(cursor, text), params=dict(parameters) or None)
+
+
+def _parsed(cursor: Cursor, text: str) -> duckdb.Statement:
     statements = cursor.extract_statements(text)
     if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise QueryError("only a single SELECT is run here; nothing was executed")
-    return cursor.sql(statements[0], params=dict(parameters) or None)
+    return statements[0]
 
 
 @contextmanager
 def planning(cursor: Cursor, text: str) -> Generator[None]:
-    """Plan a statement without statistics if it is about hundreds of columns.
+    """Plan a statement about hundreds of columns without what DuckDB is slow at.
 
-    The time that DuckDB takes to derive them grows with the square of the number of columns. What
-    other threads plan meanwhile has none either, and only may be slower.
+    The time that statistics and moving projections take grows with the square of the number of
+    columns. What other threads plan meanwhile is not optimized so either, and only may be slower.
+    The tree that the statement was made of is in cycles, and takes memory that its plan needs.
     """
     if len(text) < _WIDE:
         yield
         return
+    gc.collect()
     with cursor.cursor() as other:  # the cursor itself is busy as soon as there are rows
-        other.execute("SET disabled_optimizers = 'statistics_propagation'")
+        other.execute(f"SET disabled_optimizers = '{_SLOW_ON_WIDE}'")
         try:
             yield
         finally:

@@ -1,5 +1,6 @@
 """How the schemas of two tables differ: columns, types, NULL, order, collation and keys."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -218,10 +219,11 @@ def pair_columns(
         InvalidInputError: Two columns of a are mapped to the same column of b.
     """
     mapped = {_known(one, a, "a"): _known(other, b, "b") for one, other in (mapping or {}).items()}
-    twice = [name for name in b if [*mapped.values()].count(name) > 1]
+    taken = Counter(mapped.values())
+    twice = [name for name in b if taken[name] > 1]
     if twice:
         raise InvalidInputError(f"two columns of a are mapped to column {quoted(twice[0])} of b")
-    free = [name for name in b if name not in {*mapped.values()}]
+    free = dict.fromkeys(name for name in b if name not in taken)
     exact = {name: name for name in a if name not in mapped and name in free}
     rest_a = _by_fold(name for name in a if name not in mapped and name not in exact)
     rest_b = _by_fold(name for name in free if name not in exact)
@@ -362,9 +364,9 @@ def _ignores_case(collation: str) -> bool:
 def _order(
     paired: Mapping[str, str], columns_b: Sequence[str], names: tuple[str, str]
 ) -> Iterator[SchemaDifference]:
-    others = [*paired.values()]
-    in_b = [name for name in columns_b if name in {*others}]
-    if others != in_b:
+    others = dict.fromkeys(paired.values())
+    in_b = [name for name in columns_b if name in others]
+    if [*others] != in_b:
         first = next(a for (a, b), other in zip(paired.items(), in_b, strict=True) if b != other)
         sentence = f"the columns of {names[0]} and {names[1]} are in another order, from {first!r}"
         yield SchemaDifference("order", None, None, sentence)
