@@ -19,7 +19,8 @@ _FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
     **dict.fromkeys(("number", "percent", "currency", "unit", "cents"), "amount"),
 }
 _STOPS = set(";.?!")
-_BLOCKING = {"by", "every", "which", "most", "least", "rank", "how_many", "number", "dimension"}
+_BLOCKING = {"by", "every", "which", "most", "least", "rank", "how_many", "number"}
+_LIMITING = {"under", "over", "within", "until", "tolerance"}
 _GROUPING = {"by", "every", "which"}
 _BOUNDS = {"between", "from", "since", "after", "until", "before"}
 _COMPARING = _BOUNDS | {"not", "but"}
@@ -80,12 +81,15 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
         else token
         for before, token in pairwise([_END, *tokens])
     ]
-    beside = zip([_END, *named], named, [*named[1:], _END], strict=False)
-    return [
-        token
-        for before, token, after in beside
-        if token.kind != "prep" or after.kind in _UNITS or before.kind in _BOUNDS
-    ]
+    kept: list[Token] = []
+    following = [*named[1:], _END, _END]
+    for token, after, second in zip(named, following, following[1:], strict=False):
+        before = kept[-1] if kept else _END
+        if token.kind == "prep" and second.kind == "level":  # "at company level"
+            kept.append(replace(token, kind="by"))
+        elif token.kind != "prep" or after.kind in _UNITS or before.kind in _BOUNDS:
+            kept.append(token)
+    return kept
 
 
 def _labels(tokens: Sequence[Token]) -> list[Token]:
@@ -97,9 +101,25 @@ def _labels(tokens: Sequence[Token]) -> list[Token]:
         is_grouped |= token.kind in _GROUPING
         # "the largest months of 2024"
         is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural(token.text))
+        # a condition beside a group, as in "by country, channel: web"
+        is_value = after.kind != "period" and after.mark in {"", ":"}
+        is_apart &= not is_value or (is_grouped and _is_of_group(labelled))
         is_label = _is_of(token, after) and not is_apart
         labelled.append(replace(token, kind="label") if is_label else token)
     return labelled
+
+
+def _is_of_group(before: Sequence[Token]) -> bool:
+    """Whether a dimension after these tokens is one to group by.
+
+    The second of a group without "and" is not: "by country, channel not web".
+    """
+    kinds = [token.kind for token in before]
+    end = len(kinds)
+    while end and kinds[end - 1] in {"dimension", *_JOINS}:
+        end -= 1
+    *_, limit, word = ("", "", *kinds[:end])
+    return word in _BLOCKING and limit not in _LIMITING and kinds[end:] != ["dimension"]
 
 
 def _is_of(token: Token, value: Token) -> bool:
@@ -113,10 +133,11 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
-        before = next((each.kind for each in reversed(kept[:at]) if each.kind not in _JOINS), "")
         is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
         is_label = operator.kind in _COMPARING and _is_of(token, value) and not is_next
-        if is_label and before not in _BLOCKING:
+        # "by fuel, for plants other than P63"
+        is_apart = token.prep is not None and kept[at - 1].kind == "dimension"
+        if is_label and (is_apart or not _is_of_group(kept[:at])):
             kept[at : at + 2] = [operator, token]
     return kept
 

@@ -24,7 +24,7 @@ _OPERATORS: dict[str, Operator] = {
 }
 _AFTER_ONLY = {"bound", "range", "groups", "ranked"}
 _SAYS = {"off": "compare"}
-_AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
+_AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead", "instead_of"}
 _RANKING = {"most", "least", "descending", "ascending"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
@@ -133,7 +133,7 @@ class _Reader:
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
         is_each = is_limited and part[0].text.lower() != "by"  # "a tolerance of 2 EUR each month"
-        refuse_if(is_each or self._before == "order", part)
+        refuse_if(is_each or (self._before == "order" and not part[0].mark), part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 

@@ -234,7 +234,8 @@ class _Place:
         english = named or period or self._other_name(phrase, text)
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
-        is_apart = is_small or self._is_grouped()  # "no country in"
+        # "no country in", "country is not IS"
+        is_apart = is_small or self._is_compared(english) or self._is_grouped()
         is_labelled &= not is_apart or text in values.values()
         is_labelled &= english is None or english.kind != "number"
         is_month = phrase == "may" and not is_verb(self.question, self.words[self.at].start)
@@ -254,7 +255,7 @@ class _Place:
         previous = self._previous()
         is_code = any(map(str.isupper, value.values.values()))
         is_value = {
-            "noun": previous in {"prep", "not", "only"},
+            "noun": previous in {"prep", "not", "only", "and", "or"},
             "adjective": is_exact or not is_code,
             "number": len(value.text) > _LONGEST_COUNT,  # "company 1001", but "3 rows"
             "period": not value.name.isalpha(),
@@ -295,6 +296,13 @@ class _Place:
         kind = next((each for each in kinds if each not in {"dimension", "and"}), "")
         return kind in _BEFORE_DIMENSION
 
+    def _is_compared(self, english: Token | None) -> bool:
+        """Whether a word is the verb between a dimension and a value of it, or "not"."""
+        if english is None or english.kind != "aux" or self._previous() != "dimension":
+            return False
+        values = self.part.plain_values.get(self._following(), {})
+        return self.before[-1].name in values or KINDS.get(self._following()) == "not"
+
     def _previous(self) -> str:
         """The kind of the token before this word."""
         return self.before[-1].kind if self.before else ""
@@ -315,11 +323,12 @@ class _Place:
         kind = KINDS.get(phrase)
         if kind is None or (kind == "adjective" and phrase not in self.part.plain_values):
             return self._number(phrase, text)
-        last = text.rsplit(maxsplit=1)[-1]  # "all but NO"
-        is_code = 1 < len(last) <= 4 and last.isupper() and not self.question.isupper()  # noqa: PLR2004
+        codes = [each for each in text.split() if each.isupper() and 1 < len(each) <= 4]  # noqa: PLR2004
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
-        is_value = last != text and last.lower() in self.part.plain_values
-        if is_code and (is_value or kind in {"filler", "aux", "prep"}):
+        # "all but NO", "on OR before"
+        has_value = codes != [text] and any(c.lower() in self.part.plain_values for c in codes)
+        is_small = codes == [text] and kind in {"filler", "aux", "prep"}
+        if (has_value or is_small) and not self.question.isupper():
             return None
         return Token("dont" if is_contracted else kind, text, phrase)
 
