@@ -31,6 +31,23 @@ NAN = 2
 COUNTS = frozenset({"count", "count_distinct"})
 _NUMBERS = frozenset({"integer", "decimal"})
 _WITHOUT_SCALE = frozenset({"numeric", "decimal"})
+# The code of an aggregate: `c` is the code of a row, `n` the number of values.
+_CODE_OF_SUM = """
+CASE WHEN MAX(c) = 2 OR (MAX(c) = 1 AND MIN(c) = -1) THEN 2
+WHEN MAX(c) = 1 THEN 1 WHEN MIN(c) = -1 THEN -1 END
+"""
+_CODES_OF = {
+    "sum": _CODE_OF_SUM,
+    "avg": _CODE_OF_SUM,
+    "max": """
+CASE WHEN MAX(c) = 2 THEN 2 WHEN MAX(c) = 1 THEN 1 WHEN n = 0 THEN MAX(c) END
+""",
+    "min": "CASE WHEN MIN(c) = -1 THEN -1 WHEN n = 0 THEN MIN(c) END",
+}
+_NAN = "CAST('NaN' AS DECIMAL)"
+_CODE_OF_NAN = f"(CASE WHEN v = {_NAN} THEN 2 END)"
+# In whole numbers, because a quotient of decimals is a binary float in DuckDB.
+_ROUNDED = "SIGN(s) * ((2 * ABS(s) + NULLIF(n, 0)) DIV (2 * NULLIF(n, 0)))"
 # Types of whole numbers whose sum DuckDB returns as a binary float.
 _INEXACT_SUMS = frozenset({"UHUGEINT"})
 
@@ -92,53 +109,26 @@ def code_of(
 ) -> exp.Expr | None:
     """The code of the aggregate; as in databases, NaN is larger than all numbers."""
     if term.may_be_nan:
-        nan = exp.EQ(this=aggregate(term, value, scale), expression=_nan())
-        return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
+        return sql.template(_CODE_OF_NAN, v=aggregate(term, value, scale))
     if code is None:
         return None
-    highest, lowest = exp.Max(this=code.copy()), exp.Min(this=code.copy())
-    if term.definition.aggregation in {"sum", "avg"}:
-        case = _code_of_sum(highest, lowest)
-    else:
-        is_max = term.definition.aggregation == "max"
-        first, beyond = (highest, (NAN, 1)) if is_max else (lowest, (-1,))
-        case = exp.case()
-        for each in beyond:
-            case = case.when(sql.equals(first, each), exp.Literal.number(each), copy=False)
-        nothing = sql.equals(exp.Count(this=value.copy()), 0)
-        case = case.when(nothing, first.copy(), copy=False)
-    return exp.Paren(this=case)
+    return sql.template(
+        f"({_CODES_OF[term.definition.aggregation]})", c=code, n=exp.Count(this=value.copy())
+    )
 
 
 def of_one_row(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
     """What `finite` returns for a group of one row, before the cast to a decimal."""
     if term.definition.aggregation in COUNTS:
-        present = exp.case().when(sql.negated(sql.is_null(value)), sql.one(), copy=False)
-        return exp.Paren(this=present.else_(sql.zero(), copy=False))
+        return sql.template("(CASE WHEN NOT v IS NULL THEN 1 ELSE 0 END)", v=value)
     if term.may_be_nan:
-        finite_value = exp.NEQ(this=value.copy(), expression=_nan())
-        return exp.Paren(this=exp.case().when(finite_value, value.copy(), copy=False))
+        return sql.template(f"(CASE WHEN v <> {_NAN} THEN v END)", v=value)
     return sql.decimal(value, 0) if term.type.sql in _INEXACT_SUMS else value
 
 
 def code_of_one_row(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None) -> exp.Expr | None:
     """What `code_of` returns for a group of one row."""
-    if not term.may_be_nan:
-        return code
-    nan = exp.EQ(this=value.copy(), expression=_nan())
-    return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
-
-
-def _code_of_sum(highest: exp.Expr, lowest: exp.Expr) -> exp.Case:
-    both = sql.all_of([sql.equals(highest, 1), sql.equals(lowest, -1)])
-    nan = sql.any_of([sql.equals(highest, NAN), both])
-    case = exp.case().when(nan, exp.Literal.number(NAN), copy=False)
-    case = case.when(sql.equals(highest, 1), exp.Literal.number(1), copy=False)
-    return case.when(sql.equals(lowest, -1), exp.Literal.number(-1), copy=False)
-
-
-def _nan() -> exp.Expr:
-    return exp.cast(exp.Literal.string("NaN"), "DECIMAL")
+    return sql.template(_CODE_OF_NAN, v=value) if term.may_be_nan else code
 
 
 def _sum(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
@@ -147,30 +137,11 @@ def _sum(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
 
 
 def _average(total: exp.Expr, value: exp.Expr, scale: int, result_scale: int) -> exp.Expr:
-    # In whole numbers, because a quotient of decimals is a binary float in DuckDB:
-    # sign(n) * ((2 * |n| + count) // (2 * count)) with n = sum * 10 ** result_scale.
-    exact = sql.decimal(total, scale)
-    numerator = exp.cast(exp.Mul(this=exact, expression=_power(result_scale)), "INT128")
-    count = exp.Nullif(this=exp.Count(this=value.copy()), expression=exp.Literal.number(0))
-    doubled = exp.Add(this=_twice(exp.Abs(this=numerator)), expression=count)
-    quotient = exp.IntDiv(
-        this=exp.Paren(this=doubled), expression=exp.Paren(this=_twice(count.copy()))
-    )
-    signed = exp.Mul(this=exp.Sign(this=numerator.copy()), expression=exp.Paren(this=quotient))
-    unit = exp.cast(exp.Literal.string(f"1e-{result_scale}"), _fraction(result_scale))
-    return sql.decimal(exp.Mul(this=sql.decimal(signed, 0), expression=unit), result_scale)
-
-
-def _twice(value: exp.Expr) -> exp.Expr:
-    return exp.Mul(this=exp.Literal.number(2), expression=value)
-
-
-def _power(scale: int) -> exp.Expr:
-    return exp.cast(exp.Literal.number(10**scale), exp.DataType.build(f"DECIMAL({scale + 1}, 0)"))
-
-
-def _fraction(scale: int) -> exp.DataType:
-    return exp.DataType.build(f"DECIMAL({scale + 1}, {scale})")
+    power = f"CAST({10**result_scale} AS DECIMAL({result_scale + 1}, 0))"
+    unit = f"CAST('1e-{result_scale}' AS DECIMAL({result_scale + 1}, {result_scale}))"
+    numerator = sql.template(f"CAST(s * {power} AS INT128)", s=sql.decimal(total, scale))
+    rounded = sql.decimal(sql.template(_ROUNDED, s=numerator, n=exp.Count(this=value.copy())), 0)
+    return sql.decimal(sql.template(f"w * {unit}", w=rounded), result_scale)
 
 
 _CODES = {"nan": NAN, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
@@ -260,24 +231,18 @@ def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
 
 
 def _code(value: exp.Expr) -> exp.Expr:
-    text = exp.Lower(this=sql.as_text(value.copy()))
-    case = exp.case()
-    for written, code in _CODES.items():
-        case = case.when(sql.is_text(text, written), exp.Literal.number(code), copy=False)
-    return exp.Paren(this=case)
+    cases = " ".join(f"WHEN t = '{written}' THEN {code}" for written, code in _CODES.items())
+    return sql.template(f"(CASE {cases} END)", t=exp.Lower(this=sql.as_text(value.copy())))
 
 
 def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     """The number of decimal places of a printed float, exponent included."""
     text = exp.Lower(this=_printed(value, kind))
-    fraction = exp.Trim(
-        this=_part(_part(text, "e", 1), ".", 2),
-        expression=exp.Literal.string("0"),
-        position="TRAILING",
+    return sql.template(
+        "LENGTH(TRIM(TRAILING '0' FROM f)) - COALESCE(CAST(NULLIF(e, '') AS INT), 0)",
+        f=_part(_part(text, "e", 1), ".", 2),
+        e=_part(text, "e", 2),
     )
-    exponent = exp.Nullif(this=_part(text, "e", 2), expression=exp.Literal.string(""))
-    shifted = exp.Coalesce(this=exp.cast(exponent, "INT"), expressions=[sql.zero()])
-    return exp.Sub(this=exp.Length(this=fraction), expression=shifted)
 
 
 def _part(text: exp.Expr, delimiter: str, place: int) -> exp.Expr:

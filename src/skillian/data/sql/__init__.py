@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import compile_sql
+from skillian.connectors.dialects import compile_sql, filled
 
 MAX_DIGITS = 38
 DUCKDB_TYPES = {
@@ -68,6 +68,15 @@ def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
 def as_text(value: exp.Expr) -> exp.Expr:
     """`CAST(value AS TEXT)`. `exp.cast` would parse the name of the type for each value."""
     return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type.TEXT))
+
+
+def template(text: str, **values: exp.Expr) -> exp.Expr:
+    """The expression of a template of neutral SQL, its columns of these names replaced by `values`.
+
+    Names that stay are in double quotes.
+    """
+    expression: exp.Expr = filled(text, "", **values).this
+    return expression
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
