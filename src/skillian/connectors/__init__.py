@@ -66,66 +66,33 @@ class Engine:
         return self.title if self.is_tried else f"{self.title} ({UNTRIED})"
 
 
+def _untried(
+    title: str, scheme: str, connector: str, driver: str, *, dialect: str = "", rules: str = ""
+) -> Engine:
+    """A vendor's database; unless stated, what it needs has the name of its scheme or module."""
+    module = connector.partition(":")[0]
+    extra = module.rpartition(".")[2] if module.startswith("dbapi.") else scheme
+    schemes, drivers, dialect = (scheme,), (driver,), dialect or scheme
+    return Engine(
+        title, schemes, dialect, connector, rules or module, extra, drivers, is_tried=False
+    )
+
+
 ENGINES = (
-    Engine(
-        title="ClickHouse",
-        schemes=("clickhouse",),
-        dialect="clickhouse",
-        connector="clickhouse.connector:ClickHouseConnector",
+    _untried(
+        *("ClickHouse", "clickhouse", "clickhouse.connector:ClickHouseConnector"),
+        "clickhouse_connect",
         rules="clickhouse.dialect",
-        extra="clickhouse",
-        drivers=("clickhouse_connect",),
-        is_tried=False,
     ),
-    Engine(
-        title="SQL Server",
-        schemes=("mssql",),
-        dialect="tsql",
-        connector="dbapi.sqlserver:SQLServerConnector",
-        rules="dbapi.sqlserver",
-        extra="sqlserver",
-        drivers=("mssql_python",),
-        is_tried=False,
+    _untried(
+        "SQL Server", "mssql", "dbapi.sqlserver:SQLServerConnector", "mssql_python", dialect="tsql"
     ),
-    Engine(
-        title="Oracle",
-        schemes=("oracle",),
-        dialect="oracle",
-        connector="dbapi.oracle:OracleConnector",
-        rules="dbapi.oracle",
-        extra="oracle",
-        drivers=("oracledb",),
-        is_tried=False,
-    ),
-    Engine(
-        title="Snowflake",
-        schemes=("snowflake",),
-        dialect="snowflake",
-        connector="dbapi.snowflake:SnowflakeConnector",
-        rules="dbapi.snowflake",
-        extra="snowflake",
-        drivers=("snowflake",),
-        is_tried=False,
-    ),
-    Engine(
-        title="BigQuery",
-        schemes=("bigquery",),
-        dialect="bigquery",
-        connector="dbapi.bigquery:BigQueryConnector",
-        rules="dbapi.bigquery",
-        extra="bigquery",
-        drivers=("google.cloud.bigquery",),
-        is_tried=False,
-    ),
-    Engine(
-        title="Databricks",
-        schemes=("databricks",),
-        dialect="databricks",
-        connector="dbapi.databricks:DatabricksConnector",
+    _untried("Oracle", "oracle", "dbapi.oracle:OracleConnector", "oracledb"),
+    _untried("Snowflake", "snowflake", "dbapi.snowflake:SnowflakeConnector", "snowflake"),
+    _untried("BigQuery", "bigquery", "dbapi.bigquery:BigQueryConnector", "google.cloud.bigquery"),
+    _untried(
+        *("Databricks", "databricks", "dbapi.databricks:DatabricksConnector", "databricks"),
         rules="spark.dialect",
-        extra="databricks",
-        drivers=("databricks",),
-        is_tried=False,
     ),
     Engine(
         title="DuckDB",

@@ -18,7 +18,7 @@ directly if the key contains the primary keys of both tables (see `groups.py`).
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,14 +33,24 @@ from skillian.data.declare.definitions import Limits
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import fetch
-from skillian.data.subjects import STATUSES
 from skillian.errors import QueryError
 
-_MATCH, _MINOR, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
 FIRST_ROWS = 10_000
 """So many keys are looked for in all rows, to see whether keys are repeated."""
 MOST_ALIKE = 4 * FIRST_ROWS
 """After so many rows with these keys, it is clear that keys are repeated."""
+_MISSING = """
+WHEN "rows_a" = 0 THEN 'missing_in_a' WHEN "rows_b" = 0 THEN 'missing_in_b'
+"""
+# Most groups are equal and need no further test.
+_CLASS = f"""
+CASE {_MISSING} WHEN a = b THEN 'match'
+WHEN none_a AND none_b THEN 'match' WHEN none_a OR none_b THEN 'major_diff' {{codes}}
+WHEN is_match THEN 'match' WHEN is_minor THEN 'minor_diff' ELSE 'major_diff' END
+"""
+_OF_CODES = """
+WHEN xa = xb THEN 'match' WHEN NOT xa IS NULL OR NOT xb IS NULL THEN 'major_diff'
+"""
 
 
 def collapsed_statement(
@@ -74,36 +84,29 @@ def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
 
 def _collapsed(plan: ComparisonPlan, *, of_rows: bool) -> exp.Select:
     """The groups are scanned once, and no database has to store the equal ones."""
-    same, rows_a = sql.bare("same"), sql.bare("rows_a")
-    differs = sql.equals(same, 0)
-    keys = [exp.case().when(differs, key, copy=False) for key in key_columns(plan)]
+    same = sql.bare("same")
+    keys = [sql.template('CASE WHEN "same" = 0 THEN key END', key=key) for key in key_columns(plan)]
     columns: list[exp.Expr] = [same]
     for index, (key, term) in enumerate(zip(keys, plan.a.keys, strict=True)):
         value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
         columns.append(sql.named(value, f"key_{index}"))
     together = exp.Count(this=exp.Star())
-    several = exp.GT(this=rows_a, expression=sql.one())
-    repeated = exp.Count(this=exp.case().when(several, sql.one(), copy=False))
+    repeated = exp.Count(this=sql.template('CASE WHEN "rows_a" > 1 THEN 1 END'))
     columns += [
         sql.named(together, "together"),
         sql.named(sql.zero() if of_rows else repeated, "repeated"),
     ]
+    rows = "CAST(n * ANY_VALUE(v) AS BIGINT)" if of_rows else "CAST(SUM(v) AS BIGINT)"
     for name in ("rows_a", "rows_b"):
-        rows: exp.Expr = exp.Sum(this=sql.bare(name))
-        if of_rows:
-            rows = exp.Mul(this=together.copy(), expression=exp.AnyValue(this=sql.bare(name)))
-        columns.append(sql.named(exp.cast(rows, "BIGINT"), name))
+        columns.append(sql.named(sql.template(rows, n=together, v=sql.bare(name)), name))
     total_b = exp.AnyValue if of_rows else exp.Sum
     for index, measure in enumerate(plan.measures):
         for name, total in ((f"a_{index}", exp.Sum), (f"b_{index}", total_b)):
             amount = total(this=sql.bare(name))
             columns.append(sql.named(sql.decimal(amount, measure.scale), name))
-        if measure.has_code:
-            columns += [
-                sql.named(exp.Max(this=sql.bare(f"xa_{index}")), f"xa_{index}"),
-                sql.named(exp.Max(this=sql.bare(f"xb_{index}")), f"xb_{index}"),
-                sql.named(exp.Min(this=sql.bare(f"xa_{index}")), f"low_{index}"),
-            ]
+        codes = (("xa", exp.Max, "xa"), ("xb", exp.Max, "xb"), ("low", exp.Min, "xa"))
+        for name, most, code in codes if measure.has_code else ():
+            columns.append(sql.named(most(this=sql.bare(f"{code}_{index}")), f"{name}_{index}"))
     select = sql.select(columns, _marked(plan), "marked")
     return select.group_by(same.copy(), *keys, copy=False)
 
@@ -115,7 +118,7 @@ def _marked(plan: ComparisonPlan) -> exp.Select:
         pairs += [(f"xa_{index}", f"xb_{index}")] if measure.has_code else []
         pairs.append((f"a_{index}", f"b_{index}"))
     tests = [exp.NullSafeEQ(this=sql.bare(a), expression=sql.bare(b)) for a, b in pairs]
-    same = exp.case().when(sql.all_of(tests), sql.one(), copy=False).else_(sql.zero(), copy=False)
+    same = sql.template("CASE WHEN test THEN 1 ELSE 0 END", test=sql.all_of(tests))
     columns = [exp.Star(), sql.named(same, "same")]
     select = sql.select(columns, "groups")
     select.meta["apart"] = True  # the result is small, which a query planner may not expect
@@ -146,32 +149,24 @@ def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
 def _classified(plan: ComparisonPlan, relation: str) -> exp.Select:
     columns: list[exp.Expr] = [exp.Star()]
     for index, measure in enumerate(plan.measures):
-        a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
         columns.append(sql.named(_status(index, measure, plan.parameters), f"status_{index}"))
-        gap = exp.Sub(this=_or_zero(b), expression=_or_zero(a))
+        a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
+        gap = sql.template("COALESCE(b, 0) - COALESCE(a, 0)", a=a, b=b)
         columns.append(sql.named(gap, f"gap_{index}"))
     return sql.select(columns, relation)
 
 
 def _status(index: int, measure: MeasurePlan, parameters: sql.BoundValues) -> exp.Expr:
-    a, b = sql.bare(f"a_{index}"), sql.bare(f"b_{index}")
-    none_a, none_b = absent(index, measure, "a"), absent(index, measure, "b")
-    case = _missing(exp.case())
-    # Most groups are equal and need no further test.
-    same = exp.EQ(this=a.copy(), expression=b.copy())
-    case = case.when(same, sql.text(_MATCH), copy=False)
-    case = case.when(sql.all_of([none_a, none_b]), sql.text(_MATCH), copy=False)
-    case = case.when(sql.any_of([none_a.copy(), none_b.copy()]), sql.text(_MAJOR), copy=False)
-    if measure.has_code:
-        codes = [sql.bare(f"xa_{index}"), sql.bare(f"xb_{index}")]
-        alike = exp.EQ(this=codes[0], expression=codes[1])
-        case = case.when(alike, sql.text(_MATCH), copy=False)
-        special = sql.any_of(sql.negated(sql.is_null(code)) for code in codes)
-        case = case.when(special, sql.text(_MAJOR), copy=False)
-    limits = measure.thresholds
-    case = case.when(_within(a, b, limits.match, parameters), sql.text(_MATCH), copy=False)
-    case = case.when(_within(a, b, limits.minor_diff, parameters), sql.text(_MINOR), copy=False)
-    return case.else_(sql.text(_MAJOR), copy=False)
+    values = {name: sql.bare(f"{name}_{index}") for name in ("a", "b", "xa", "xb")}
+    a, b, limits = values["a"], values["b"], measure.thresholds
+    return sql.template(
+        _CLASS.format(codes=_OF_CODES if measure.has_code else ""),
+        none_a=absent(index, measure, "a"),
+        none_b=absent(index, measure, "b"),
+        is_match=_within(a, b, limits.match, parameters),
+        is_minor=_within(a, b, limits.minor_diff, parameters),
+        **values,
+    )
 
 
 def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.BoundValues) -> exp.Expr:
@@ -180,43 +175,29 @@ def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.BoundValue
     The terms are cross-multiplied, since a quotient would be a binary float. For a = 0 there is no
     percentage: a stated absolute limit decides alone, and without one only 0 is within the limits.
     """
-    difference = exp.Abs(this=exp.Sub(this=b.copy(), expression=a.copy()))
-    tests: list[exp.Expr] = []
+    tests: list[str] = []
+    values: dict[str, exp.Expr] = {"a": a, "b": b}
     if limits.absolute is not None:
-        bound = parameters.bind(limits.absolute)
-        tests.append(exp.LTE(this=difference, expression=bound))
+        values["most"] = parameters.bind(limits.absolute)
+        tests.append("ABS(b - a) <= most")
     if limits.percentage is not None:
-        hundredfold = exp.Mul(this=difference.copy(), expression=exp.Literal.number(100))
-        share = exp.Mul(this=parameters.bind(limits.percentage), expression=exp.Abs(this=a.copy()))
-        relative: exp.Expr = exp.LTE(this=hundredfold, expression=share)
-        tests.append(sql.any_of([sql.equals(a, 0), relative]) if tests else relative)
-    return sql.all_of(tests)
+        values["share"] = parameters.bind(limits.percentage)
+        relative = "ABS(b - a) * 100 <= share * ABS(a)"
+        tests.append(f"(a = 0 OR {relative})" if tests else relative)
+    return sql.template(" AND ".join(tests), **values)
 
 
 def _rated(plan: ComparisonPlan) -> exp.Select:
     statuses = [sql.bare(f"status_{index}") for index in range(len(plan.measures))]
     status: exp.Expr = statuses[0]
     if len(statuses) > 1:
-        status = _worst(statuses)
-    columns = [exp.Star(), sql.named(status, "status")]
-    return sql.select(columns, "classified")
-
-
-def _worst(statuses: Sequence[exp.Expr]) -> exp.Expr:
-    case = _missing(exp.case())
-    for worst in (_MAJOR, _MINOR):
-        some = sql.any_of(sql.is_text(status, worst) for status in statuses)
-        case = case.when(some, sql.text(worst), copy=False)
-    return case.else_(sql.text(_MATCH), copy=False)
-
-
-def _missing(case: exp.Case) -> exp.Case:
-    case = case.when(sql.equals(sql.bare("rows_a"), 0), sql.text(_MISSING_IN_A), copy=False)
-    return case.when(sql.equals(sql.bare("rows_b"), 0), sql.text(_MISSING_IN_B), copy=False)
-
-
-def _or_zero(value: exp.Expr) -> exp.Expr:
-    return exp.Coalesce(this=value.copy(), expressions=[exp.Literal.number(0)])
+        status = sql.template(
+            f"CASE {_MISSING} WHEN any_major THEN 'major_diff' WHEN any_minor THEN 'minor_diff'"
+            " ELSE 'match' END",
+            any_major=sql.any_of(sql.is_text(each, "major_diff") for each in statuses),
+            any_minor=sql.any_of(sql.is_text(each, "minor_diff") for each in statuses),
+        )
+    return sql.select([exp.Star(), sql.named(status, "status")], "classified")
 
 
 def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
@@ -363,11 +344,9 @@ def _repetitions(plan: ComparisonPlan, side: Side) -> exp.Select:
     count = sql.named(exp.Count(this=exp.Star()), "rows")
     keys = sql.select([count], alike, "alike")
     keys.group_by(*key_columns(plan), copy=False)
-    rows = exp.Coalesce(this=exp.Sum(this=sql.bare("rows")), expressions=[sql.zero()])
-    is_alone = exp.case().when(sql.equals(sql.bare("rows"), 1), sql.one(), copy=False)
-    columns: list[exp.Expr] = [
-        sql.named(exp.cast(rows, "BIGINT"), "rows"),
-        sql.named(exp.Count(this=is_alone), "alone"),
+    columns = [
+        sql.named(sql.template('CAST(COALESCE(SUM("rows"), 0) AS BIGINT)'), "rows"),
+        sql.named(sql.template('COUNT(CASE WHEN "rows" = 1 THEN 1 END)'), "alone"),
     ]
     return sql.select(columns, keys, "grouped")
 
