@@ -15,7 +15,7 @@ from skillian.data.comparison.explain.explanation import (
     MeasureExplanation,
     share,
 )
-from skillian.data.comparison.interpretation import findings, interpret
+from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.engine import ComparisonEngine
@@ -28,8 +28,7 @@ from skillian.data.results.rows import Samples
 from skillian.data.sql.values import jsonable, named
 from skillian.data.subjects import words_for
 from skillian.data.tables.differing import DifferingRow
-from skillian.data.tables.sentences import findings as findings_in_rows
-from skillian.data.tables.sentences import in_words
+from skillian.data.tables.sentences import findings, in_words
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, UnavailableError
 
@@ -249,8 +248,8 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
         )
         for measure in summary.measures
     )
-    question = result.source_a, result.source_b, replace(summary, measures=bare), ()
-    sentences = interpret(*question, result.proof.thresholds)
+    sources = result.source_a, result.source_b
+    words = Interpretation(sources, replace(summary, measures=bare), (), result.proof.thresholds)
     measures = {
         measure.name: {k: v for k, v in measure.to_dict().items() if k not in _AMOUNTS}
         for measure in summary.measures
@@ -260,8 +259,8 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
         "source_b": result.source_b,
         "summary": {**summary.to_dict(), "measures": measures},
         "top_differences": [],
-        "interpretation": list(sentences),
-        "findings": list(findings(*question)),
+        "interpretation": list(words.sentences()),
+        "findings": list(words.findings()),
         "cache_key": result.cache_key,
     }
 
@@ -284,7 +283,7 @@ def rows_counts(result: ComparisonResult) -> dict[str, object]:
             if column.mismatches
         ],
         "interpretation": list(in_words(bare)),
-        "findings": list(findings_in_rows(bare)),
+        "findings": list(findings(bare)),
         "cache_key": result.cache_key,
     }
 

@@ -15,7 +15,7 @@ from skillian.data.comparison.cache import DifferingGroups, Kept, Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.groups import Place, choose_place
-from skillian.data.comparison.interpretation import findings, interpret
+from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.comparison.plan import ComparisonPlan, Planner, unused_dimensions
 from skillian.data.comparison.statement import Differences, keep_differences
 from skillian.data.comparison.summary import read_summary
@@ -248,6 +248,7 @@ class MeasureEngine:
         statement = differences.statement
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
+        words = Interpretation(names, summary, top, limits)
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
@@ -255,8 +256,8 @@ class MeasureEngine:
             rows=_counted(summary),
             summary=summary,
             top_differences=tuple(each for each in top if each.status != "match"),
-            sentences=interpret(*names, summary, top, limits),
-            findings=findings(*names, summary, top),
+            sentences=tuple(words.sentences()),
+            findings=tuple(words.findings()),
             cache_key=key,
             proof=Proof(
                 sql=statement.text,

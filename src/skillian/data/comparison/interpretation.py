@@ -16,44 +16,28 @@ _WRITTEN = {
 }
 
 
-def interpret(
-    source_a: str,
-    source_b: str,
-    summary: Summary,
-    top: Sequence[Difference],
-    limits: Mapping[str, Thresholds],
-) -> tuple[str, ...]:
-    """The findings in sentences, the overall picture first; `limits` are by measure.
+class Interpretation:
+    """What a comparison found, in words.
 
-    A match in `top` is a group whose sides differ only in their number of rows.
+    A match in `top` is a group whose sides differ only in their number of rows; `limits` are by
+    measure.
     """
-    return tuple(_Interpreter(source_a, source_b, summary, top, limits).sentences())
 
-
-def findings(
-    source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
-) -> tuple[str, ...]:
-    """The sentences of `interpret` that say more than the counts, limits and totals."""
-    return tuple(_Interpreter(source_a, source_b, summary, top, {}).findings())
-
-
-class _Interpreter:
     def __init__(
         self,
-        source_a: str,
-        source_b: str,
+        sources: tuple[str, str],
         summary: Summary,
         top: Sequence[Difference],
         limits: Mapping[str, Thresholds],
     ) -> None:
-        self._a = source_a
-        self._b = source_b
+        self._a, self._b = sources
         self._summary = summary
         self._top = [each for each in top if each.status != "match"]
         self._uneven = [each for each in top if each.status == "match"]
         self._limits = limits
 
     def sentences(self) -> Iterator[str]:
+        """Yield all sentences, the overall picture first."""
         classes = self._summary.classes
         if not classes.groups:
             yield (
@@ -69,6 +53,7 @@ class _Interpreter:
         yield from self._repeated()
 
     def findings(self) -> Iterator[str]:
+        """Yield those that say more than the counts, limits and totals."""
         if self._summary.classes.groups:
             yield from self._empty_sides()
         yield from self._differences()
@@ -208,8 +193,7 @@ class _Interpreter:
             (measure.null_in_b, self._b, "null_in_b"),
         ):
             if count:
-                groups = (item for item in named if item.reason == reason)
-                where = _counted(count, groups)
+                where = _counted(count, (item for item in named if item.reason == reason))
                 yield f"{source} has no value of {measure.name} in {where}."
         for special, source, side in (
             (measure.not_finite_in_a, self._a, "_in_a"),

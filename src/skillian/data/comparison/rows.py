@@ -30,7 +30,6 @@ from skillian.data.subjects import STATUSES, Status
 from skillian.errors import InvalidInputError
 from skillian.tasks import together
 
-_AT_ONCE = 500
 _OF_A_MEASURE = "status reason a b gap absolute_diff percentage_diff"
 
 _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
@@ -88,9 +87,9 @@ class Groups:
     async def page(self, page: Page) -> tuple[GroupRow, ...]:
         """The groups of a page; raises as `Page.of`, and `QueryError`."""
         groups: list[GroupRow] = []
-        async with aclosing(self.batches(page)) as batches:
+        async with aclosing(self.tables(page)) as batches:
             async for batch in batches:
-                groups += batch
+                groups += await asyncio.to_thread(self._groups_of, batch)
         return tuple(groups)
 
     async def far_page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
@@ -114,15 +113,6 @@ class Groups:
         total, found = await orders.read(self._workspace, ordered, page.offset, page.limit)
         return total, tuple(_group(row, self._plan) for row in found)
 
-    async def batches(self, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
-        """Yield the groups of a page in batches, as they arrive; raises as `page`."""
-        async with aclosing(self.tables(page)) as batches:
-            async for batch in batches:
-                rows = await asyncio.to_thread(python_rows, batch)
-                for start in range(0, len(rows), _AT_ONCE):
-                    yield tuple(_group(row, self._plan) for row in rows[start : start + _AT_ONCE])
-                    await asyncio.sleep(0)  # let other tasks run: a batch takes long
-
     async def tables(self, page: Page) -> AsyncGenerator[ArrowBatch]:
         """Yield the groups of a page as they are computed or stored; raises as `page`."""
         first = largest_first(self._plan)
@@ -137,6 +127,9 @@ class Groups:
         [row] = await fetch(self._engine, statement)
         return int(row["total"])
 
+    def _groups_of(self, batch: ArrowBatch) -> list[GroupRow]:
+        return [_group(row, self._plan) for row in python_rows(batch)]
+
     @property
     def _engine(self) -> StatementEngine:
         return self._place.engine if self._differences is None else self._workspace
@@ -144,7 +137,8 @@ class Groups:
     def _statement(self, paged: _Paged) -> Statement:
         parameters = sql.BoundValues()
         if self._differences is None:
-            tree = _groups(self._place)  # which binds the limits of the plan
+            groups = rated(self._plan, self._place.groups())  # which binds the limits of the plan
+            tree = with_relations(sql.select([exp.Star()], "rated"), groups)
             parameters.values |= self._plan.parameters.values
         else:
             tree = sql.select([exp.Star()], self._differences)
@@ -160,11 +154,6 @@ def _columns(plan: ComparisonPlan) -> PageColumns:
         [PageValue(measure.name, amount) for measure in plan.measures],
         STATUSES,
     )
-
-
-def _groups(place: Place) -> exp.Select:
-    select = sql.select([exp.Star()], "rated")
-    return with_relations(select, rated(place.plan, place.groups()))
 
 
 def _group(row: Mapping[str, Any], plan: ComparisonPlan) -> GroupRow:

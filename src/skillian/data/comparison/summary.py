@@ -25,6 +25,11 @@ from skillian.data.sql.values import fetch, none_last, python_value
 from skillian.data.subjects import STATUSES
 
 _ADDITIVE = frozenset({"sum", "count"})
+# Some are only of sums, or of what may be NaN.
+_COUNTS = (
+    *("null_in_a", "null_in_b", "doubled_in_a", "doubled_in_b", "opposite_sign"),
+    *("not_finite_in_a", "not_finite_in_b"),
+)
 _UNEVEN = -1
 """In the rows of `top`: the group differs only in its number of rows."""
 _SHOWN = 3
@@ -84,7 +89,8 @@ def _of_different(plan: ComparisonPlan) -> Iterator[str]:
 def _of_measure(index: int, measure: MeasurePlan) -> Iterator[str]:
     a, b, gap, status = (f"{name}_{index}" for name in ("a", "b", "gap", "status"))
     yield from (_count_of(f"{status} = '{known}'", f"{known}_{index}") for known in STATUSES)
-    for name, value in {"total_a": a, "total_b": b, "net": gap, "gross": f"ABS({gap})"}.items():
+    sums = {"total_a": a, "total_b": b, "net_difference": gap, "gross_difference": f"ABS({gap})"}
+    for name, value in sums.items():
         yield _sum_of(value, measure.scale, f"{name}_{index}")
     none_a, none_b = (
         f"({side} IS NULL{f' AND x{side} IS NULL' if measure.has_code else ''})" for side in (a, b)
@@ -92,7 +98,7 @@ def _of_measure(index: int, measure: MeasurePlan) -> Iterator[str]:
     present = f"{status} NOT IN ('missing_in_a', 'missing_in_b')"
     yield _count_of(f"{present} AND {none_a} AND NOT {none_b}", f"null_in_a_{index}")
     yield _count_of(f"{present} AND {none_b} AND NOT {none_a}", f"null_in_b_{index}")
-    yield _count_of(f"{a} <> 0 AND {b} = -{a}", f"opposite_{index}")
+    yield _count_of(f"{a} <> 0 AND {b} = -{a}", f"opposite_sign_{index}")
     if measure.aggregation == "sum":
         # Twice the rows always double a count, and never change an average.
         for twice, once in ("ab", "ba"):
@@ -104,7 +110,7 @@ def _of_measure(index: int, measure: MeasurePlan) -> Iterator[str]:
         yield f"MAX({code}) AS high_{side}_{index}"
         yield f"MIN({code}) AS low_{side}_{index}"
         test = f"{status} = 'major_diff' AND {code} IS NOT NULL"
-        yield _count_of(test, f"special_{side}_{index}")
+        yield _count_of(test, f"not_finite_in_{side}_{index}")
 
 
 def _largest(plan: ComparisonPlan, top: int) -> Iterator[str]:
@@ -175,30 +181,17 @@ def _read(
 
 def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> MeasureSummary:
     additive = measure.aggregation in _ADDITIVE
-
-    def count(name: str) -> int:
-        return int(row[f"{name}_{index}"])
-
-    def total(name: str) -> Decimal | None:
-        value: Decimal | None = row[f"{name}_{index}"]
-        return value
-
+    counts = {name: int(row.get(f"{name}_{index}", 0)) for name in _COUNTS}
     return MeasureSummary(
         name=measure.name,
         unit=measure.unit,
         classes=_classes(row, f"_{index}"),
         total_a=_total(row, index, measure, "a") if additive else None,
         total_b=_total(row, index, measure, "b") if additive else None,
-        net_difference=total("net") or Decimal(0),
-        gross_difference=total("gross") or Decimal(0),
-        null_in_a=count("null_in_a"),
-        null_in_b=count("null_in_b"),
-        doubled_in_a=count("doubled_in_a") if measure.aggregation == "sum" else 0,
-        doubled_in_b=count("doubled_in_b") if measure.aggregation == "sum" else 0,
-        opposite_sign=count("opposite"),
-        not_finite_in_a=count("special_a") if measure.has_code else 0,
-        not_finite_in_b=count("special_b") if measure.has_code else 0,
+        net_difference=row[f"net_difference_{index}"] or Decimal(0),
+        gross_difference=row[f"gross_difference_{index}"] or Decimal(0),
         note=measure.note,
+        **counts,
     )
 
 

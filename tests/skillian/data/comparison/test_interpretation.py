@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillian.data.comparison.interpretation import interpret
+from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.results.groups import Classes, Difference, MeasureSummary, NearMisses, Summary
 from skillian.data.subjects import Status
 
@@ -37,7 +37,7 @@ def interpretation(
 ) -> list[str]:
     measures = (replace(MEASURE, **changed),)
     given = {"classes": classes, "near_misses": near or NearMisses(), "measures": measures}
-    return list(interpret("fi", "bpc", replace(SUMMARY, **given), top, {}))  # type: ignore[arg-type]
+    return list(Interpretation(("fi", "bpc"), replace(SUMMARY, **given), top, {}).sentences())  # type: ignore[arg-type]
 
 
 def test_the_overall_picture_is_first_and_complete() -> None:
