@@ -27,6 +27,9 @@ READ_CODES = {
     "%B": "[A-Za-z]+",
 }
 """The codes of strftime by which several databases read a time, and what they match."""
+QUOTIENT = "((v) - (v) % (w)) / (w)"
+"""The template of a quotient of two whole numbers where DIV has 64 bits, and `/` rounds."""
+_PARTS = ("this", "expression", "format", "fill_pattern", "start", "length", "replacement")
 Adapt = Callable[[exp.Expr], exp.Expr]
 """Returns the replacement of a node; raises `QueryError` where there is no equivalent."""
 
@@ -48,14 +51,29 @@ def _adapter(dialect: str) -> Adapt | None:
     return cast("Adapt", module.adapt)
 
 
-def adapter(changes: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]]) -> Adapt:
-    """The `adapt` that changes each kind of node as this says, and leaves all others."""
+def adapter(
+    dialect: str, changes: Mapping[type[exp.Expr], Callable[[Any], exp.Expr] | str]
+) -> Adapt:
+    """The `adapt` that changes each kind of node as this says, and leaves all others.
+
+    A template has the parts of the node, which are adapted too, as `v`, `w` and `x`.
+    """
 
     def adapt(node: exp.Expr) -> exp.Expr:
         change = changes.get(type(node))
+        if isinstance(change, str):
+            value = of_parts(change, dialect, node, adapt)
+            return value.this if isinstance(value.this, exp.Func) else value
         return node if change is None else change(node)
 
     return adapt
+
+
+def of_parts(template: str, dialect: str, node: exp.Expr, adapt: Adapt) -> exp.Expr:
+    """A template with the parts of a node as `v`, `w` and `x`."""
+    parts = [node.args[key] for key in _PARTS if isinstance(node.args.get(key), exp.Expr)]
+    values = {name: replaced(part, adapt) for name, part in zip("vwx", parts, strict=False)}
+    return filled(template, dialect, **values)
 
 
 def single_query(statement: str, dialect: str) -> exp.Query | None:
@@ -102,17 +120,6 @@ def printed_float(node: exp.Expr) -> exp.DType | None:
         kind = node.this.type.this
         return kind if kind in {exp.DType.FLOAT, exp.DType.DOUBLE} else None
     return None
-
-
-def whole_quotient(number: exp.Expr, divisor: exp.Expr) -> exp.Expr:
-    """The quotient of two whole numbers where DIV has 64 bits, and `/` rounds.
-
-    The remainder is subtracted first.
-    """
-    number, divisor = exp.Paren(this=number), exp.Paren(this=divisor)
-    rest = exp.Mod(this=number.copy(), expression=divisor)
-    whole = exp.Paren(this=exp.Sub(this=number, expression=rest))
-    return exp.Div(this=whole, expression=divisor.copy())
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:

@@ -110,12 +110,11 @@ def shortest(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
 
     NaN and the infinities have the text that the database prints.
     """
-    text = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark}[dialect](kind)
+    if dialect == "duckdb":
+        text = _DUCKDB if kind == FLOAT else _DUCKDB_WIDE
+    else:
+        text = _postgres(kind) if dialect == "postgres" else _spark(kind)
     return filled(text, dialect, v=value)
-
-
-def _duckdb(kind: exp.DType) -> str:
-    return _DUCKDB if kind == FLOAT else _DUCKDB_WIDE
 
 
 def _postgres(kind: exp.DType) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import call, filled, replaced
+from skillian.connectors.dialects import adapter, call, filled, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -52,8 +52,6 @@ _PARSED = (
     "if(isNull(v), NULL,"
     " CAST(toString(parseDateTime64(assumeNotNull(v), {format})) AS DateTime64(6)))"
 )
-_WIDENED = "v * CAST('1' AS Decimal(76, 0))"
-_QUOTIENT = "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))"
 _PART = "arrayElement(splitByString({delimiter}, ifNull(v, '')), {place})"
 _CODE = re.compile(r"%-?.", re.DOTALL)
 _READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b", "%%"])
@@ -64,8 +62,7 @@ def adapt(node: exp.Expr) -> exp.Expr:
     """The replacement of a node; raises `QueryError` where there is no equivalent."""
     if isinstance(node, exp.Query) and node.args.get("with_") is not None:
         return _materialized(node)
-    change = _CHANGES.get(type(node))
-    return node if change is None else change(node)
+    return _change(node)
 
 
 def _materialized(node: exp.Query) -> exp.Expr:
@@ -131,31 +128,6 @@ def _to_moment(node: exp.Cast) -> exp.Expr:
     return _checked(node.this, (_DATE if is_date else _TIME).format(failure=failure))
 
 
-def _sum(node: exp.Sum) -> exp.Expr:
-    return exp.Sum(this=filled(_WIDENED, "clickhouse", v=_inner(node.this)))
-
-
-def _int_div(node: exp.IntDiv) -> exp.Expr:
-    return filled(_QUOTIENT, "clickhouse", v=_inner(node.this), w=_inner(node.expression))
-
-
-def _upper(node: exp.Upper) -> exp.Expr:
-    # ClickHouse would turn the German sharp s into two letters.
-    letters = [exp.Literal.string(letter) for letter in "ßẞ"]
-    protected = call("replaceAll", _inner(node.this), *letters)
-    return call("upperUTF8", protected)
-
-
-def _renamed(name: str) -> Callable[[Any], exp.Expr]:
-    """A change to a function of another name, with the same arguments in the same order."""
-
-    def change(node: exp.Expr) -> exp.Expr:
-        arguments = [node.args.get(key) for key in ("this", *_ARGUMENTS.get(type(node), ()))]
-        return call(name, *(_inner(each) for each in arguments if each is not None))
-
-    return change
-
-
 def _function(node: exp.Anonymous) -> exp.Expr:
     if node.name.upper() != "SPLIT_PART":
         return node
@@ -213,20 +185,18 @@ def _inner(node: exp.Expr) -> exp.Expr:
     return replaced(node, adapt)
 
 
-_ARGUMENTS: dict[type[exp.Expr], tuple[str, ...]] = {
-    exp.Pad: ("expression", "fill_pattern"),
-    exp.Substring: ("start", "length"),
-}
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
     exp.Anonymous: _function,
     exp.Cast: _cast,
-    exp.IntDiv: _int_div,
-    exp.Lower: _renamed("lowerUTF8"),
-    exp.Normalize: _renamed("normalizeUTF8NFC"),
-    exp.Pad: _renamed("leftPadUTF8"),
+    exp.IntDiv: "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))",
+    exp.Lower: "lowerUTF8(v)",
+    exp.Normalize: "normalizeUTF8NFC(v)",
+    exp.Pad: "leftPadUTF8(v, w, x)",
     exp.StrToTime: _str_to_time,
-    exp.Substring: _renamed("substringUTF8"),
-    exp.Sum: _sum,
+    exp.Substring: "substringUTF8(v, w, x)",
+    exp.Sum: "SUM(v * CAST('1' AS Decimal(76, 0)))",
     exp.TimeToStr: _time_to_str,
-    exp.Upper: _upper,
+    # ClickHouse would turn the German sharp s into two letters.
+    exp.Upper: "upperUTF8(replaceAll(v, 'ß', 'ẞ'))",
 }
+_change = adapter("clickhouse", _CHANGES)

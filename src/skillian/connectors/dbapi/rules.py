@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import filled, replaced
+from skillian.connectors.dialects import of_parts, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
 _TIMESTAMPS = frozenset({_Type.TIMESTAMP, _Type.TIMESTAMPNTZ, _Type.DATETIME})
-_KEYS = ("this", "expression", "format", "fill_pattern", "start", "length", "replacement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,4 @@ class SQLRules:
         return self._filled(self.text, node) if goal == _Type.TEXT else node
 
     def _filled(self, template: str, node: exp.Expr) -> exp.Expr:
-        parts = [node.args[key] for key in _KEYS if isinstance(node.args.get(key), exp.Expr)]
-        values = {
-            name: replaced(part, self.adapt) for name, part in zip("vwx", parts, strict=False)
-        }
-        return filled(template, self.dialect, **values)
+        return of_parts(template, self.dialect, node, self.adapt)

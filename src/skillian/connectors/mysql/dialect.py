@@ -13,20 +13,29 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import (
     MOMENT_PATTERN,
+    QUOTIENT,
     READ_CODES,
     Adapt,
     adapter,
     call,
+    filled,
     replaced,
-    whole_quotient,
 )
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
 _WHOLE = "DECIMAL(65, 0)"
-_ZONES = {_Type.TIMESTAMP: "", _Type.TIMESTAMPTZ: "+00"}
+_MOMENTS = frozenset({_Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 _MOMENT = "DATETIME(6)"
-_TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
+_BOOLEAN = """
+CASE WHEN LOWER(CAST(v AS CHAR)) IN ('true', 't', '1', 'yes', 'y') THEN TRUE
+WHEN LOWER(CAST(v AS CHAR)) IN ('false', 'f', '0', 'no', 'n') THEN FALSE
+ELSE CAST(CONCAT(v, ' is not BOOLEAN') AS SIGNED) END
+"""
+# As DuckDB writes it: without trailing zeros in the fraction.
+_MOMENT_TEXT = (
+    "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM DATE_FORMAT(v, '%Y-%m-%d %H:%i:%S.%f')))"
+)
 
 # strftime's codes; those left out have another meaning in MySQL.
 _CODE = re.compile(r"%-?.|.", re.DOTALL)
@@ -49,34 +58,13 @@ def _cast(node: exp.Cast) -> exp.Expr:
         # A direct cast from a text or an unsigned number overflows 64 bits without a warning.
         return _as(_as(_inner(node.this), _WHOLE), "BIGINT")
     if goal == _Type.BOOLEAN:
-        return _boolean(_inner(node.this))
+        return filled(_BOOLEAN, "mysql", v=_inner(node.this))
     if goal == _Type.TIMESTAMP:
         return _guarded(_inner(node.this), MOMENT_PATTERN, " is not TIMESTAMP")
-    if goal == _Type.TEXT and kind is not None and kind.this in _ZONES:
-        return _moment_text(_inner(node.this), _ZONES[kind.this])
+    if goal == _Type.TEXT and kind is not None and kind.this in _MOMENTS:
+        text = filled(_MOMENT_TEXT, "mysql", v=_inner(node.this))
+        return _with_message(text, "+00") if kind.this == _Type.TIMESTAMPTZ else text
     return node
-
-
-def _boolean(value: exp.Expr) -> exp.Expr:
-    text = exp.Lower(this=exp.cast(value.copy(), "TEXT"))
-
-    def is_one_of(words: tuple[str, ...]) -> exp.Expr:
-        return exp.In(this=text.copy(), expressions=[exp.Literal.string(word) for word in words])
-
-    case = exp.case().when(is_one_of(_TRUE), exp.true()).when(is_one_of(_FALSE), exp.false())
-    return case.else_(_as(_with_message(value, " is not BOOLEAN"), "BIGINT"))
-
-
-def _moment_text(value: exp.Expr, zone: str) -> exp.Expr:
-    # As DuckDB writes it: without trailing zeros in the fraction.
-    text: exp.Expr = exp.TimeToStr(this=value, format=exp.Literal.string("%Y-%m-%d %H:%M:%S.%f"))
-    for last in "0.":
-        text = exp.Trim(this=text, expression=exp.Literal.string(last), position="TRAILING")
-    return _with_message(text, zone) if zone else text
-
-
-def _int_div(node: exp.IntDiv) -> exp.Expr:
-    return _as(whole_quotient(_inner(node.this), _inner(node.expression)), _WHOLE)
 
 
 def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
@@ -162,15 +150,15 @@ def _as(value: exp.Expr, goal: str) -> exp.Expr:
     return exp.cast(value, exp.DataType.build(goal, dialect="mysql"))
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
     exp.Cast: _cast,
     exp.Count: _count,
-    exp.IntDiv: _int_div,
+    exp.IntDiv: f"CAST({QUOTIENT} AS {_WHOLE})",
     exp.Normalize: _normalize,
     exp.RegexpLike: _regexp_like,
     exp.StrToTime: _str_to_time,
     exp.TimeToStr: _time_to_str,
 }
-adapt = adapter(_CHANGES)
+adapt = adapter("mysql", _CHANGES)
 # The parts of a replacement, which `replaced` does not visit, are adapted too.
 _inner: Adapt = partial(replaced, change=adapt)

@@ -168,6 +168,6 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.TimeToStr: _time_to_text,
     exp.Upper: _upper,
 }
-adapt = adapter(_CHANGES)
+adapt = adapter("postgres", _CHANGES)
 # The parts of a replacement, which `replaced` does not visit, are adapted too.
 _inner: Adapt = partial(replaced, change=adapt)

@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from skillian.connectors import floats
 from skillian.connectors.dialects import (
+    QUOTIENT,
     Adapt,
     adapter,
     call,
     printed_float,
     replaced,
-    whole_quotient,
 )
 from skillian.errors import QueryError
 
@@ -52,18 +52,6 @@ def _cast(node: exp.Cast) -> exp.Expr:
     return floats.shortest(_inner(node.this), float_kind, "spark") if float_kind else node
 
 
-def _int_div(node: exp.IntDiv) -> exp.Expr:
-    return _as(whole_quotient(_inner(node.this), _inner(node.expression)), "DECIMAL(38, 0)")
-
-
-def _sign(node: exp.Sign) -> exp.Expr:
-    # SIGN returns a binary float in Spark.
-    value, zero = _inner(node.this), exp.Literal.number(0)
-    case = exp.case().when(exp.GT(this=value, expression=zero), exp.Literal.number(1))
-    case = case.when(exp.LT(this=value.copy(), expression=zero.copy()), exp.Literal.number(-1))
-    return case.when(exp.EQ(this=value.copy(), expression=zero.copy()), zero.copy())
-
-
 def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
     # `$` also matches before a final line feed; `\z` does not.
     pattern = node.expression.name
@@ -75,13 +63,6 @@ def _normalize(node: exp.Normalize) -> exp.Expr:
     if node.meta.get("lenient"):
         return _inner(node.this)
     raise QueryError("`nfc`: Spark has no equivalent; write the tables in that form")
-
-
-def _upper(node: exp.Upper) -> exp.Expr:
-    # Spark would turn the German sharp s into two letters.
-    letters = [_text(letter) for letter in "ßẞ"]
-    replaced = call("REPLACE", _inner(node.this), *letters)
-    return exp.Upper(this=replaced)
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
@@ -119,16 +100,19 @@ def _text(text: str) -> exp.Literal:
     return exp.Literal.string(text)
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
     exp.Cast: _cast,
-    exp.IntDiv: _int_div,
+    exp.IntDiv: f"CAST({QUOTIENT} AS DECIMAL(38, 0))",
     exp.Normalize: _normalize,
     exp.RegexpLike: _regexp_like,
-    exp.Sign: _sign,
+    # SIGN returns a binary float in Spark.
+    exp.Sign: "CASE WHEN v > 0 THEN 1 WHEN v < 0 THEN -1 WHEN v = 0 THEN 0 END",
     exp.StrToTime: _str_to_time,
     exp.TimeToStr: _time_to_str,
-    exp.Upper: _upper,
+    # Spark would turn the German sharp s into two letters.
+    exp.Upper: "UPPER(REPLACE(v, 'ß', 'ẞ'))",
 }
-adapt = adapter(_CHANGES)
+# In neutral SQL: read as Spark's, casts and quotients would not fail in Databricks.
+adapt = adapter("", _CHANGES)
 # The parts of a replacement, which `replaced` does not visit, are adapted too.
 _inner: Adapt = partial(replaced, change=adapt)
