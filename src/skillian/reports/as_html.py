@@ -77,17 +77,8 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
 def render_page(name: str, **content: object) -> str:
     """A page from a template, with the style and the script that its policy allows."""
     style, script = _page("style.css"), _page("script.js")
-    return (
-        _environment()
-        .get_template(name)
-        .render(
-            style=style,
-            script=script,
-            style_hash=_digest(style),
-            script_hash=_digest(script),
-            **content,
-        )
-    )
+    hashes = {"style_hash": _digest(style), "script_hash": _digest(script)}
+    return _environment().get_template(name).render(content, style=style, script=script, **hashes)
 
 
 @cache

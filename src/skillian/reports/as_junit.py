@@ -22,52 +22,59 @@ _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 def write_junit(outcomes: Sequence[Outcome]) -> str:
     """The report as XML, without the characters that XML cannot hold."""
     root = Element("testsuites")
-    for position, outcome in enumerate(outcomes):
-        _suite(SubElement(root, "testsuite"), outcome, position)
+    for outcome in outcomes:
+        cases = list(_cases(outcome))
+        name, started, sentences = outcome.comparison.name, datetime.now(UTC), tuple[str, ...]()
+        if not isinstance(outcome, Failed):
+            result = outcome.result
+            started, sentences = datetime.fromisoformat(result.started), result.sentences
+            if outcome.is_accepted:
+                cases = [(case, problem and _known(problem)) for case, problem in cases]
+        add_suite(root, name, cases, sentences, seconds=outcome.seconds, started=started)
     return xml_document(root)
-
-
-def _suite(suite: Element, outcome: Outcome, position: int) -> None:
-    SubElement(suite, "properties")
-    cases = list(_cases(outcome))
-    if not isinstance(outcome, Failed) and outcome.is_accepted:
-        cases = [(name, None if problem is None else _known(problem)) for name, problem in cases]
-    for name, problem in cases:
-        case = SubElement(
-            suite, "testcase", name=xml_text(name), classname=xml_text(outcome.comparison.name)
-        )
-        # One statement computes all of them.
-        case.set("time", f"{outcome.seconds / len(cases):.3f}")
-        if problem is not None:
-            case.append(problem)
-    SubElement(suite, "system-out").text = xml_text(
-        "\n".join(() if isinstance(outcome, Failed) else outcome.result.sentences)
-    )
-    SubElement(suite, "system-err")
-    tags = [problem.tag for _, problem in cases if problem is not None]
-    suite.attrib |= {
-        "name": xml_text(outcome.comparison.name),
-        "package": "skillian",
-        "id": str(position),
-        "timestamp": _started(outcome),
-        "hostname": "localhost",
-        "tests": str(len(cases)),
-        "failures": str(tags.count("failure")),
-        "errors": str(tags.count("error")),
-        "skipped": str(tags.count("skipped")),
-        "time": f"{outcome.seconds:.3f}",
-    }
 
 
 _Case = tuple[str, Element | None]
 
 
+def add_suite(
+    root: Element,
+    name: str,
+    cases: Sequence[_Case],
+    sentences: Iterable[str],
+    *,
+    seconds: float,
+    started: datetime,
+) -> None:
+    """Add a suite of cases, all of which one statement computes."""
+    suite = SubElement(root, "testsuite", name=xml_text(name), package="skillian")
+    SubElement(suite, "properties")
+    for case_name, problem in cases:
+        case = SubElement(suite, "testcase", name=xml_text(case_name), classname=xml_text(name))
+        case.set("time", f"{seconds / len(cases):.3f}")
+        if problem is not None:
+            case.append(problem)
+    SubElement(suite, "system-out").text = xml_text("\n".join(sentences))
+    SubElement(suite, "system-err")
+    tags = [problem.tag for _, problem in cases if problem is not None]
+    suite.attrib |= {
+        "id": str(len(root) - 1),
+        "timestamp": started.strftime("%Y-%m-%dT%H:%M:%S"),
+        "hostname": "localhost",
+        "tests": str(len(cases)),
+        "failures": str(tags.count("failure")),
+        "errors": str(tags.count("error")),
+        "skipped": str(tags.count("skipped")),
+        "time": f"{seconds:.3f}",
+    }
+
+
 def _cases(outcome: Outcome) -> Iterator[_Case]:
     """The name of each case, with its failure or error."""
     if isinstance(outcome, TableMissing):
-        yield "the table is on both sides", _problem("failure", "table", outcome.reason)
+        yield "the table is on both sides", problem_of("failure", "table", outcome.reason)
     elif isinstance(outcome, Failed) or outcome.reason:
-        yield "comparison", _problem("error", "could not compare", outcome.reason or "")
+        yield "comparison", problem_of("error", "could not compare", outcome.reason or "")
     else:
         cases = _group_cases if outcome.result.measures else _row_cases
         yield from cases(outcome.result, outcome)
@@ -84,15 +91,15 @@ def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]
         message = f"{counted(count)} missing in {source}"
         yield (
             f"no group is missing in {source}",
-            _problem("failure", status, message, differences) if count else None,
+            problem_of("failure", status, message, differences) if count else None,
         )
     count = result.summary.row_findings
     if count:
         message = f"{counted(count)} with matching measures but different numbers of rows"
-        yield "the rows of each group", _problem("failure", "rows", message)
+        yield "the rows of each group", problem_of("failure", "rows", message)
     for each in outcome.schema_findings:
         name = each.column_a or each.column_b or each.aspect
-        yield f"schema: {name}", _problem("failure", each.aspect, each.sentence)
+        yield f"schema: {name}", problem_of("failure", each.aspect, each.sentence)
 
 
 def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
@@ -108,7 +115,7 @@ def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
         if column.mismatches:
             lines = [f"{pair.a!r} in a, {pair.b!r} in b: {pair.count}" for pair in column.pairs]
             message = f"{column.a} differs in {counted(column.mismatches, 'row')}"
-            problem = _problem("failure", "difference", message, lines)
+            problem = problem_of("failure", "difference", message, lines)
         yield f"column {column.a}", problem
     missing = [each for each in outcome.schema_findings if each.aspect == "column"]
     for columns, source in (
@@ -118,18 +125,18 @@ def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
         message = f"only {source} has {', '.join(columns)}"
         yield (
             f"no column is only in {source}",
-            _problem("failure", "schema", message) if columns else None,
+            problem_of("failure", "schema", message) if columns else None,
         )
     for difference in outcome.schema_findings:
         if difference.aspect != "column":
             name = difference.column_a or "the table"
-            yield f"schema: {name}", _problem("failure", difference.aspect, difference.sentence)
+            yield f"schema: {name}", problem_of("failure", difference.aspect, difference.sentence)
     for each in result.not_compared:
-        yield f"column {each.column}", _problem("failure", "not compared", each.reason)
+        yield f"column {each.column}", problem_of("failure", "not compared", each.reason)
 
 
 def _counted_problem(count: int, kind: str, words: str) -> Element | None:
-    return _problem("failure", kind, f"{counted(count, 'row')} {words}") if count else None
+    return problem_of("failure", kind, f"{counted(count, 'row')} {words}") if count else None
 
 
 def _measure_problem(
@@ -149,7 +156,7 @@ def _measure_problem(
         f"{measure.name} differs in {counted(count)}; net gap {number(measure.net_difference)},"
         f" gross gap {number(measure.gross_difference)}"
     )
-    return _problem("failure", "difference", message, differences)
+    return problem_of("failure", "difference", message, differences)
 
 
 def _known(problem: Element) -> Element:
@@ -157,7 +164,8 @@ def _known(problem: Element) -> Element:
     return Element("skipped", message=f"known: {problem.get('message', '')}")
 
 
-def _problem(tag: str, kind: str, message: str, lines: Iterable[str] = ()) -> Element:
+def problem_of(tag: str, kind: str, message: str, lines: Iterable[str] = ()) -> Element:
+    """A failure or an error, with its message above further lines."""
     problem = Element(tag, type=xml_text(kind), message=xml_text(message))
     problem.text = xml_text("\n".join([message, *lines]))
     return problem
@@ -168,12 +176,6 @@ def _line(each: Difference) -> str:
         f"{key_words(each.key)}: {each.measure} {number(each.a)} in a, {number(each.b)} in b,"
         f" gap {number(each.gap)}, {STATUS[each.status]}, rows {each.rows_a}:{each.rows_b}"
     )
-
-
-def _started(outcome: Outcome) -> str:
-    now = datetime.now(UTC)
-    moment = now if isinstance(outcome, Failed) else datetime.fromisoformat(outcome.result.started)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def xml_document(root: Element) -> str:

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element
 
 from skillian.data.results.rows import Proposal
 from skillian.data.schema.diff import SchemaDiff, SchemaDifference
-from skillian.reports.as_junit import xml_document, xml_text
+from skillian.reports.as_junit import add_suite, problem_of, xml_document
 
 VERSION = 1
 
@@ -27,33 +27,15 @@ def counted_differences(diff: SchemaDiff, *, every: bool) -> tuple[SchemaDiffere
 
 def schema_junit(diff: SchemaDiff, proposals: Sequence[Proposal], *, every: bool) -> str:
     """The difference as JUnit XML, without the characters that XML cannot hold."""
-    cases = list(_cases(diff, counted_differences(diff, every=every)))
-    root = Element("testsuites")
-    suite = SubElement(
-        root,
-        "testsuite",
-        name=xml_text(f"schema of {diff.source_a} and {diff.source_b}"),
-        package="skillian",
-        id="0",
-        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S"),
-        hostname="localhost",
-        tests=str(len(cases)),
-        failures=str(sum(bool(problems) for _, problems in cases)),
-        errors="0",
-        time="0",
-    )
-    SubElement(suite, "properties")
-    for name, problems in cases:
-        case = SubElement(
-            suite, "testcase", name=xml_text(name), classname=suite.attrib["name"], time="0"
-        )
-        if problems:
-            text = xml_text("\n".join(each.sentence for each in problems))
-            failure = SubElement(case, "failure", type=problems[0].aspect, message=text)
-            failure.text = text
+    cases = [
+        (name, problem_of("failure", faults[0].aspect, "\n".join(each.sentence for each in faults)))
+        if faults
+        else (name, None)
+        for name, faults in _cases(diff, counted_differences(diff, every=every))
+    ]
+    root, name = Element("testsuites"), f"schema of {diff.source_a} and {diff.source_b}"
     sentences = (*diff.sentences, *(each.sentence for each in proposals))
-    SubElement(suite, "system-out").text = xml_text("\n".join(sentences))
-    SubElement(suite, "system-err")
+    add_suite(root, name, cases, sentences, seconds=0, started=datetime.now(UTC))
     return xml_document(root)
 
 
