@@ -11,7 +11,7 @@ from typing import Any
 from skillian.connectors.base import FRAMES, STREAM_TIMEOUT_SECONDS, Table
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
-from skillian.connectors.duckdb.statement import Cursor, column_type
+from skillian.connectors.duckdb.statement import Cursor, columns_of
 
 _SCHEMA = "main"
 
@@ -71,6 +71,4 @@ def _created(cursor: Cursor, name: str, frame: Frame) -> Table:
     # The view names the Arrow data by its address: the connector holds the data as long as DuckDB.
     rows = cursor.from_arrow(frame.rows)
     rows.create_view(name)
-    types = (column_type(str(kind)) for kind in rows.types)
-    columns = dict(zip(rows.columns, types, strict=True))
-    return Table(_SCHEMA, name, columns, engine=FRAMES, inferred=frame.inferred)
+    return Table(_SCHEMA, name, columns_of(rows), engine=FRAMES, inferred=frame.inferred)

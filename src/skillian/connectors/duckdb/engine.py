@@ -30,7 +30,7 @@ from skillian.connectors.duckdb import functions
 from skillian.connectors.duckdb.statement import (
     Cursor,
     RunningStatement,
-    column_type,
+    columns_of,
     plain_rows,
     planning,
     select,
@@ -152,13 +152,9 @@ class DuckDBEngine:
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT, without running it."""
-
-        def columns(cursor: Cursor) -> dict[str, ColumnType]:
-            relation = select(cursor, statement, {})
-            types = (column_type(str(kind)) for kind in relation.types)
-            return dict(zip(relation.columns, types, strict=True))
-
-        return await self.call(columns, text=statement)
+        return await self.call(
+            lambda cursor: columns_of(select(cursor, statement, {})), text=statement
+        )
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
         """The rows of one SELECT, within the budget."""

@@ -96,14 +96,9 @@ def computed(text: str | None, factor: str, plus: str, places: int) -> str | Non
 def register(connection: Any) -> None:
     """Create the functions in a DuckDB."""
     texts = ["VARCHAR"] * 4
-    connection.create_function("skillian_within", within, texts, "BOOLEAN", null_handling="special")
-    connection.create_function(
-        "skillian_json", canonical_json, ["VARCHAR"], "VARCHAR", null_handling="special"
-    )
-    connection.create_function(
-        "skillian_computed",
-        computed,
-        ["VARCHAR", "VARCHAR", "VARCHAR", "INTEGER"],
-        "VARCHAR",
-        null_handling="special",
-    )
+    for name, function, kinds, kind in (
+        ("within", within, texts, "BOOLEAN"),
+        ("json", canonical_json, texts[:1], "VARCHAR"),
+        ("computed", computed, [*texts[:3], "INTEGER"], "VARCHAR"),
+    ):
+        connection.create_function(PREFIX + name, function, kinds, kind, null_handling="special")

@@ -110,9 +110,5 @@ def _engine(mounts: Mapping[str, Mount]) -> DuckDBEngine:
             script += [*mount.views, "USE memory"]
     names = {mount.path: mount.name for mount in mounts.values()}
     listed = " and ".join(repr(name) for name in dict.fromkeys(names.values()))
-    setup = Setup(
-        names,
-        _UNREADABLE,
-        ";\n".join(statement.rstrip(";") for statement in script),
-    )
+    setup = Setup(names, _UNREADABLE, ";\n".join(each.rstrip(";") for each in script))
     return Workspace(f"connections {listed}", setup, STREAM_TIMEOUT_SECONDS)

@@ -67,6 +67,12 @@ def column_type(name: str) -> ColumnType:
     return ColumnType(kind, name, scale=int(match["arguments"].partition(",")[2]))
 
 
+def columns_of(relation: duckdb.DuckDBPyRelation) -> dict[str, ColumnType]:
+    """The columns of a relation and their types."""
+    kinds = (column_type(str(kind)) for kind in relation.types)
+    return dict(zip(relation.columns, kinds, strict=True))
+
+
 def plain_rows(
     cursor: Cursor, text: str, parameters: Mapping[str, object]
 ) -> list[dict[str, Any]] | None:

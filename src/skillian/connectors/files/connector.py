@@ -25,7 +25,7 @@ from skillian.connectors.base import (
 )
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup, Workspace
-from skillian.connectors.duckdb.statement import Cursor, column_type
+from skillian.connectors.duckdb.statement import Cursor, columns_of
 from skillian.connectors.files.delimited import csv_select, file_pattern, types_once
 from skillian.connectors.files.lines import line_of, read_format
 from skillian.connectors.files.options import WORKBOOKS, FileOptions, read_url
@@ -360,9 +360,7 @@ def _created(
             f"{name}: it is damaged, or its content is not what its suffix says"
         ) from None
     rows = cursor.sql(exp.select("*").from_(_relation(name)).sql("duckdb"))
-    types = (column_type(str(kind)) for kind in rows.types)
-    columns = dict(zip(rows.columns, types, strict=True))
-    return Table(_SCHEMA, name, columns, engine="files", inferred=inferred), statement
+    return Table(_SCHEMA, name, columns_of(rows), engine="files", inferred=inferred), statement
 
 
 def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:

@@ -209,17 +209,11 @@ def _by_column(
         "kinds": [exp.Literal.number(kinds) for kinds in columns.values()],
         "value": [_column(name) for name in names],
     }
-    cells = exp.select(
-        *(
-            exp.alias_(
-                call("UNNEST", exp.Array(expressions=items)),
-                name,
-                copy=False,
-            )
-            for name, items in lists.items()
-        ),
-        copy=False,
-    ).from_(rows.subquery("rows", copy=False), copy=False)
+    unnested = [
+        exp.alias_(call("UNNEST", exp.Array(expressions=items)), name, copy=False)
+        for name, items in lists.items()
+    ]
+    cells = exp.select(*unnested, copy=False).from_(rows.subquery("rows", copy=False), copy=False)
     statement = exp.select("place", *aggregates, copy=False)
     statement = statement.from_(cells.subquery("cells", copy=False), copy=False)
     statement = statement.where("NOT value IS NULL", copy=False).group_by("place", copy=False)
@@ -256,9 +250,8 @@ def _number(name: str, form: CsvFormat) -> exp.Expr:
         if sign:
             parts = [exp.Literal.string(part) for part in (sign, instead)]
             text = call("REPLACE", text.copy(), *parts)
-    fits = call("REGEXP_FULL_MATCH", column.copy(), exp.Literal.string(pattern))
-    other = exp.DPipe(this=exp.Literal.string("?"), expression=column.copy())
-    return exp.Paren(this=exp.case().when(fits, text).else_(other))
+    case = "CASE WHEN REGEXP_FULL_MATCH(v, pattern) THEN plain ELSE '?' || v END"
+    return filled(case, "duckdb", v=column, plain=text, pattern=exp.Literal.string(pattern))
 
 
 def _column(name: str) -> exp.Column:

@@ -1,6 +1,7 @@
 """Parquet files: what they say of themselves, and how their rows are read."""
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 from sqlglot import exp
@@ -22,33 +23,30 @@ def parquet_select(cursor: Cursor, path: Path) -> exp.Select:
     # DuckDB would read them as binary floats.
     wide = [
         exp.alias_(_refused(path, name, f"decimal({precision},{scale})"), name, quoted=True)
-        for name, precision, scale in _wide_decimals(cursor, path)
+        for name, precision, scale in _stated(
+            cursor, path, "PARQUET_SCHEMA", "name precision scale"
+        )
+        if (precision or 0) > MAX_DIGITS
     ]
     if wide:
         select.set("expressions", [exp.Star(replace=wide)])
     return select
 
 
-def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
-    schema = exp.Table(this=call("PARQUET_SCHEMA", file_pattern(path)))
-    columns = exp.select("name", "precision", "scale").from_(schema)
-    try:
-        rows = cursor.execute(columns.where(f"precision > {MAX_DIGITS}").sql("duckdb")).fetchall()
-    except duckdb.Error:  # reading it reports what is wrong
-        return []
-    return [(str(name), int(precision), int(scale)) for name, precision, scale in rows]
-
-
 def is_inferred(cursor: Cursor, path: Path) -> bool:
     """Whether a Parquet file says of itself that its types were guessed."""
-    function = call("PARQUET_KV_METADATA", file_pattern(path))
-    select = exp.select("key", "value").from_(exp.Table(this=function))
-    try:
-        rows = cursor.execute(select.sql("duckdb")).fetchall()
-    except duckdb.Error:  # reading it reports what is wrong
-        return False
+    rows = _stated(cursor, path, "PARQUET_KV_METADATA", "key value")
     stated = {(bytes(key).decode("latin-1"), bytes(value).decode("latin-1")) for key, value in rows}
     return not stated.isdisjoint(INFERRED.items())
+
+
+def _stated(cursor: Cursor, path: Path, function: str, columns: str) -> list[tuple[Any, ...]]:
+    """What a file says of itself; nothing if it cannot be read, which reading it reports."""
+    source = exp.Table(this=call(function, file_pattern(path)))
+    try:
+        return cursor.execute(exp.select(*columns.split()).from_(source).sql("duckdb")).fetchall()
+    except duckdb.Error:
+        return []
 
 
 def _refused(path: Path, name: str, kind: str) -> exp.Expr:
