@@ -25,6 +25,7 @@ from skillian.data.query.relation import (
     bare_source,
     bare_tables,
     declared_name,
+    full_name,
 )
 from skillian.data.subjects import subject_of
 from skillian.errors import InvalidInputError, SourceNotFoundError, UnknownNameError
@@ -126,8 +127,7 @@ def measured_source(
         lacking = "to sum" if groups else "to align on"
         known = ", ".join(table.columns) or "none"
         raise InvalidInputError(f"{table.name}: it has no column {lacking}; its columns: {known}")
-    name = f"{table.schema}.{table.name}" if table.schema else table.name
-    return Source(connection=connection, table=name, dimensions=groups, measures=sizes)
+    return Source(connection=connection, table=full_name(table), dimensions=groups, measures=sizes)
 
 
 def with_known_names(fields: Mapping[str, Any], registry: SourceRegistry) -> dict[str, Any]:

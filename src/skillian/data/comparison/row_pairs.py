@@ -256,8 +256,12 @@ def match_rows(
     rest_a = _without(range(len(a)), {one for one, _ in equal})
     rest_b = _without(range(len(b)), {other for _, other in equal})
     by = _key(a, b, identifying)
-    alike = _by_key(a, b, rest_a, rest_b, by) if by else _by_likeness(a, b, rest_a, rest_b)
-    unequal = sorted(alike)
+    if by:
+        one, other = _keys(a, by), _keys(b, by)
+        alike = {(one[key], other[key]) for key in one.keys() & other.keys()}
+        unequal = sorted(alike - set(equal))
+    else:
+        unequal = sorted(_by_likeness(a, b, rest_a, rest_b))
     lone_a = _without(rest_a, {one for one, _ in unequal})
     lone_b = _without(rest_b, {other for _, other in unequal})
     return [
@@ -301,18 +305,6 @@ def _keys(rows: Sequence[Cells], columns: Sequence[int]) -> dict[Cells, int]:
     """The row of each key; a row without a complete key has none."""
     keys = ((tuple(cells[index] for index in columns), row) for row, cells in enumerate(rows))
     return {key: row for key, row in keys if None not in key}
-
-
-def _by_key(
-    a: Sequence[Cells],
-    b: Sequence[Cells],
-    rest_a: Sequence[int],
-    rest_b: Sequence[int],
-    columns: Sequence[int],
-) -> list[tuple[int, int]]:
-    others = {tuple(b[row][index] for index in columns): row for row in rest_b}
-    keys = ((tuple(a[row][index] for index in columns), row) for row in rest_a)
-    return [(row, others[key]) for key, row in keys if key in others]
 
 
 def _by_likeness(

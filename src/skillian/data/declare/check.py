@@ -244,11 +244,10 @@ async def _unfit(
     column = value.find(exp.Column)
     if test is None or column is None:
         return None
+    example = "MIN(CASE WHEN unfit THEN CAST(v AS TEXT) END)"
     columns = {
-        "unfit": exp.Count(this=exp.case().when(test, sql.one(), copy=False)),
-        "example": exp.Min(
-            this=exp.case().when(test.copy(), exp.cast(column.copy(), "TEXT"), copy=False)
-        ),
+        "unfit": sql.template("COUNT(CASE WHEN unfit THEN 1 END)", unfit=test),
+        "example": sql.template(example, unfit=test, v=column),
     }
     try:
         row = await _ask(source, columns, parameters)

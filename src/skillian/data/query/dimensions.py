@@ -64,16 +64,10 @@ class DimensionBuilder:
         padding = LPAD.fullmatch(step)
         if padding is None:
             return exp.Normalize(this=value, form=exp.var("NFC"))
-        width = exp.Literal.number(int(padding["width"]))
-        padded = exp.Pad(
-            this=value.copy(),
-            expression=width,
-            fill_pattern=exp.Literal.string(padding["fill"]),
-            is_left=True,
-        )
         # LPAD cuts longer texts, which would make different keys equal.
-        longer = exp.GTE(this=exp.Length(this=value.copy()), expression=width.copy())
-        return exp.case().when(longer, value).else_(padded)
+        case = "CASE WHEN LENGTH(v) >= width THEN v ELSE LPAD(v, width, fill) END"
+        width, fill = exp.Literal.number(int(padding["width"])), sql.text(padding["fill"])
+        return sql.template(case, v=value, width=width, fill=fill)
 
     def _mapped(self, value: exp.Expr) -> exp.Expr:
         if not self._definition.values:
@@ -158,8 +152,7 @@ def _to_integer(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     if kind.kind == "text":
         return _guarded(value, _INTEGER_PATTERN, "BIGINT")
     if kind.kind == "boolean":
-        case = exp.case().when(value, sql.one(), copy=False)
-        return exp.cast(case.when(exp.Not(this=value.copy()), sql.zero(), copy=False), "BIGINT")
+        return sql.template("CAST(CASE WHEN v THEN 1 WHEN NOT v THEN 0 END AS BIGINT)", v=value)
     if kind.kind == "decimal" and kind.scale == 0:
         return exp.cast(value, "BIGINT")
     raise QueryError(f"its column is {kind.sql}: as an integer it would be rounded or cut")

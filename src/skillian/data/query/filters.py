@@ -99,19 +99,18 @@ def condition_sql(
         return operator(this=value.copy(), expression=bound(condition.values[0]))
     if not condition.values:
         return exp.false()
-    present = [item for item in condition.values if item is not None]
+    present = [bound(item) for item in condition.values if item is not None]
     tests: list[exp.Expr] = []
     if present:
-        tests.append(exp.In(this=value.copy(), expressions=[bound(item) for item in present]))
-    if len(present) < len(condition.values):
-        tests.append(exp.Is(this=value.copy(), expression=exp.Null()))
-    if condition.operator == "in":
-        return exp.Paren(this=sql.any_of(tests))
-    if len(present) == len(condition.values):
+        tests.append(exp.In(this=value.copy(), expressions=present))
+    has_null = None in condition.values
+    if has_null:
+        tests.append(sql.is_null(value))
+    if condition.operator != "in" and not has_null:
         # NOT IN alone drops rows with NULL.
-        missing = exp.Is(this=value.copy(), expression=exp.Null())
-        return exp.Paren(this=sql.any_of([exp.Not(this=tests[0]), missing]))
-    return exp.Not(this=exp.Paren(this=sql.any_of(tests)))
+        tests = [exp.Not(this=tests[0]), sql.is_null(value)]
+    either = exp.Paren(this=sql.any_of(tests))
+    return exp.Not(this=either) if condition.operator != "in" and has_null else either
 
 
 def _conditions(

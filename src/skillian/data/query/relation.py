@@ -125,8 +125,8 @@ class _NamedTables:
         async with Connections(registry_of({connection: url}, {}, Path())) as connections:
             table = _chosen(connection, address.table, await connections.get(connection).catalog())
         source = f"{connection}#{table.name}"
-        if source in self.sources and self.sources[source].table != _full_name(table):
-            source = f"{connection}#{_full_name(table)}"  # of another schema
+        if source in self.sources and self.sources[source].table != full_name(table):
+            source = f"{connection}#{full_name(table)}"  # of another schema
         self.add(source, connection, url, table)
         return source
 
@@ -155,13 +155,14 @@ def bare_source(connection: str, table: Table) -> Source:
     dimensions = {name: Dimension.model_construct(column=name) for name in table.columns}
     return Source.model_construct(
         connection=connection,
-        table=_full_name(table),
+        table=full_name(table),
         dimensions=dimensions,
         measures={},
     )
 
 
-def _full_name(table: Table) -> str:
+def full_name(table: Table) -> str:
+    """The name of a table with its schema, if it has one."""
     return f"{table.schema}.{table.name}" if table.schema else table.name
 
 

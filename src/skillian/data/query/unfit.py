@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.dialects import filled
 from skillian.connectors.files.options import taken_options
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
@@ -84,11 +85,8 @@ async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
 
 async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> list[str]:
     """The first values that cannot be converted; empty if the search takes too long."""
-    converted = exp.TryCast(
-        this=sql.bare("value"), to=exp.DataType.build(goal.sql, dialect="duckdb")
-    )
-    test = sql.all_of([sql.negated(sql.is_null(sql.bare("value"))), sql.is_null(converted)])
-    return await _tried_values(source, value, test)
+    fails = f"NOT value IS NULL AND TRY_CAST(value AS {goal.sql}) IS NULL"
+    return await _tried_values(source, value, filled(fails, "duckdb", value=sql.bare("value")))
 
 
 async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> str:
@@ -110,17 +108,17 @@ async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> s
 
 async def _unusual(source: BoundSource, value: exp.Expr, kind: str) -> list[str]:
     """The first texts that a type does not write so, such as +1; without any, the first texts."""
-    text, goal = sql.bare("value"), exp.DataType.build(kind, dialect="duckdb")
-    if kind.startswith(("DECIMAL", "DOUBLE")):
-        usual: exp.Expr = exp.RegexpLike(this=text, expression=exp.Literal.string(_PLAIN))
-    else:
-        usual = exp.EQ(
-            this=exp.cast(exp.TryCast(this=text.copy(), to=goal), "TEXT"), expression=text
-        )
-    present = sql.negated(sql.is_null(text.copy()))
-    return await _tried_values(
-        source, value, sql.all_of([present, sql.negated(usual)])
-    ) or await _tried_values(source, value, present)
+    is_number = kind.startswith(("DECIMAL", "DOUBLE"))
+    usual = (
+        f"REGEXP_MATCHES(value, '{_PLAIN}')"
+        if is_number
+        else f"CAST(TRY_CAST(value AS {kind}) AS TEXT) = value"
+    )
+    for test in (f"NOT value IS NULL AND NOT {usual}", "NOT value IS NULL"):
+        present = filled(test, "duckdb", value=sql.bare("value"))
+        if values := await _tried_values(source, value, present):
+            return values
+    return []
 
 
 async def described(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
