@@ -140,20 +140,20 @@ def _is_model(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def read_yaml_file(path: Path) -> YamlDocument:
-    """Read a file of at most `MAX_BYTES`; raises `ConfigurationError` if it cannot be read."""
+def text_of(path: Path, fix: str = "") -> str:
+    """The text of a file of at most `MAX_BYTES`; raises `ConfigurationError` with the fix."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
         text = content.decode()
     except OSError as error:
-        raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}")]) from None
+        raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}", fix)]) from None
     except UnicodeDecodeError:
         raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
     if len(content) > MAX_BYTES:
         fault = Fault(str(path), 1, f"the file has more than {MAX_BYTES:,} bytes", "split it")
         raise ConfigurationError([fault])
-    return read_yaml(text, str(path))
+    return text
 
 
 def read_yaml(text: str, file: str) -> YamlDocument:

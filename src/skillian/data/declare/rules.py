@@ -63,7 +63,21 @@ _OF_FAMILY: Mapping[Family, tuple[str, ...]] = {
     "date": ("seconds", "shift"),
     "text": ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null", "length"),
 }
+# By what a rule states, in the order of its words.
 _WORDS = {
+    "absolute": "within {0:f}",
+    "relative": "within {0:f} of the number in a",
+    "seconds": "within {0:f} s",
+    "precision": "cut to the {0}{clock}",
+    "zone": "times without a zone are in {0}",
+    "factor": "a multiplied by {0:f}",
+    "divisor": "a divided by {0:f}",
+    "plus": "a plus {0:f}",
+    "round": "rounded to {0} {places}",
+    "shift": "a shifted by {span}",
+    "zone_a": "times in a without a zone are in {0}",
+    "zone_b": "times in b without a zone are in {0}",
+    "length": "the first {0} characters",
     "trim": "trimmed",
     "ignore_case": "case ignored",
     "nfc": "in Unicode form NFC",
@@ -164,37 +178,15 @@ class Rule(Definition):
         return ", ".join(self._parts()) or "exact"
 
     def _parts(self) -> Iterator[str]:
-        if self.absolute is not None:
-            yield f"within {self.absolute:f}"
-        if self.relative is not None:
-            yield f"within {self.relative:f} of the number in a"
-        if self.seconds is not None:
-            yield f"within {self.seconds:f} s"
-        if self.precision is not None:
-            zone = "" if self.zone is None else f" in {self.zone}"
-            yield f"cut to the {self.precision}{zone}"
-        if self.zone is not None:
-            yield f"times without a zone are in {self.zone}"
-        yield from self._changes()
-        yield from (words for name, words in _WORDS.items() if getattr(self, name))
-
-    def _changes(self) -> Iterator[str]:
-        """What is done with the values before they are compared."""
-        if self.factor is not None:
-            yield f"a multiplied by {self.factor:f}"
-        if self.divisor is not None:
-            yield f"a divided by {self.divisor:f}"
-        if self.plus is not None:
-            yield f"a plus {self.plus:f}"
-        if self.round is not None:
-            yield f"rounded to {self.round} {'place' if self.round == 1 else 'places'}"
-        if self.shift is not None:
-            yield f"a shifted by {_span(self.shift)}"
-        for side, zone in (("a", self.zone_a), ("b", self.zone_b)):
-            if zone is not None:
-                yield f"times in {side} without a zone are in {zone}"
-        if self.length is not None:
-            yield f"the first {self.length} characters"
+        more = {
+            "clock": "" if self.zone is None else f" in {self.zone}",
+            "places": "place" if self.round == 1 else "places",
+            "span": _span(self.shift or Decimal(0)),
+        }
+        for name, words in _WORDS.items():
+            value = getattr(self, name)
+            if value is not None and value is not False:
+                yield words.format(value, **more)
 
 
 def _span(seconds: Decimal) -> str:

@@ -162,9 +162,9 @@ def read_saved(path: Path) -> Saved:
 
 def read_with_sources(path: Path, model: type[F]) -> tuple[YamlDocument, F, SourceRegistry]:
     """Read a file and its sources; raises `ConfigurationError` with the faults of both."""
-    from skillian.data.declare.document import read_yaml_file, validated  # noqa: PLC0415 - loads YAML
+    from skillian.data.declare.document import read_yaml, text_of, validated  # noqa: PLC0415 - loads YAML
 
-    document = read_yaml_file(path)
+    document = read_yaml(text_of(path), str(path))
     content = validated(model, document)
     if content is None:
         raise ConfigurationError(document.faults)

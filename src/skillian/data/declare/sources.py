@@ -19,7 +19,6 @@ from skillian.data.declare.definitions import ComparisonSettings, Source, Source
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
-    Fault,
     QueryError,
     SourceNotFoundError,
     UnavailableError,
@@ -171,13 +170,9 @@ class SourceRegistry:
     @classmethod
     def load(cls, path: Path) -> SourceRegistry:
         """Read a `sources.yaml`; raises `ConfigurationError` with all of its faults."""
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            fix = "create it, or name another file in SKILLIAN_SOURCES"
-            raise ConfigurationError([Fault(str(path), 1, f"{error.strerror}", fix)]) from None
-        except UnicodeDecodeError:
-            raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
+        from skillian.data.declare.document import text_of  # noqa: PLC0415 - loads YAML
+
+        text = text_of(path, "create it, or name another file in SKILLIAN_SOURCES")
         return cls(read_definitions(text, str(path)), path.resolve().parent)
 
     def with_tables(self, urls: Mapping[str, str], sources: Mapping[str, Source]) -> SourceRegistry:
