@@ -186,8 +186,8 @@ def _grouped_both(plan: ComparisonPlan) -> exp.Select:
             code = None if term.code is None else sql.bare(f"code_{name}")
             total = finite(term, sql.bare(name), code, measure.scale)
             if measure.aggregation in COUNTS:  # a side without rows has no count, not 0
-                present = exp.GT(this=rows[f"rows_{letter}"].copy(), expression=sql.zero())
-                total = sql.decimal(exp.case().when(present, total, copy=False), 0)
+                case = "CASE WHEN n > 0 THEN total END"
+                total = sql.decimal(sql.template(case, n=rows[f"rows_{letter}"], total=total), 0)
             columns.append(sql.named(total, name))
             if measure.has_code:
                 special = code_of(term, sql.bare(name), code, measure.scale)

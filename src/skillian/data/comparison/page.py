@@ -282,9 +282,8 @@ def _searched(text: str, columns: PageColumns, parameters: sql.BoundValues) -> e
 def _contains(value: exp.Expr, text: str, parameters: sql.BoundValues) -> exp.Expr:
     if len(text) > MAX_TEXT:
         raise InvalidInputError(f"'contains' takes at most {MAX_TEXT} characters")
-    lowered = exp.Lower(this=exp.cast(value, "TEXT"))
-    part = exp.Lower(this=exp.cast(parameters.bind(text), "TEXT"))
-    return exp.GT(this=exp.StrPosition(this=lowered, substr=part), expression=sql.zero())
+    found = "STR_POSITION(LOWER(CAST(v AS TEXT)), LOWER(CAST(part AS TEXT))) > 0"
+    return sql.template(found, v=value, part=parameters.bind(text))
 
 
 def _contained(test: object) -> str | None:

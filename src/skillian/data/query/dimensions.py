@@ -58,7 +58,7 @@ class DimensionBuilder:
 
     def _normalise(self, value: exp.Expr, step: str) -> exp.Expr:
         if step == "trim":
-            return sql.trimmed(value)
+            return exp.Trim(this=value, expression=sql.text(" "))  # no other white space
         if step == "upper":
             return sql.uppered(value)
         padding = LPAD.fullmatch(step)

@@ -122,11 +122,6 @@ def one() -> exp.Expr:
     return exp.Literal.number(1)
 
 
-def trimmed(value: exp.Expr) -> exp.Expr:
-    """The text without leading and trailing spaces; other white space is kept."""
-    return exp.Trim(this=value, expression=exp.Literal.string(" "))
-
-
 def uppered(value: exp.Expr) -> exp.Expr:
     """The text in upper case; the German sharp s stays `ß`, as all databases have it."""
     capitals = exp.Upper(this=value)
