@@ -286,32 +286,19 @@ class StateConnector:
     """A connector whose streams run in one transaction; everything else is as before."""
 
     def __init__(self, connector: Connector, stream: Stream) -> None:
-        self._connector = connector
-        self._stream = stream
         self.dialect = connector.dialect
         self.keeps_catalog = connector.keeps_catalog
-
-    async def catalog(self) -> tuple[Table, ...]:
-        """All tables and views, as they are now."""
-        return await self._connector.catalog()
-
-    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """The columns of a SELECT, as they are now."""
-        return await self._connector.describe(statement)
-
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT outside of the transaction."""
-        return await self._connector.run(statement, parameters)
+        self.catalog = connector.catalog
+        self.describe = connector.describe
+        self.run = connector.run
+        self.aclose = connector.aclose
+        self._stream = stream
 
     def stream(
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT in the transaction, after those before it have ended."""
         return self._stream(statement, parameters)
-
-    async def aclose(self) -> None:
-        """Stop running statements and disconnect."""
-        await self._connector.aclose()
 
 
 @asynccontextmanager
