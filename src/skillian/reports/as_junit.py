@@ -29,7 +29,7 @@ def write_junit(outcomes: Sequence[Outcome]) -> str:
             result = outcome.result
             started, sentences = datetime.fromisoformat(result.started), result.sentences
             if outcome.is_accepted:
-                cases = [(case, problem and _known(problem)) for case, problem in cases]
+                cases = [(case, _known(problem)) for case, problem in cases]
         add_suite(root, name, cases, sentences, seconds=outcome.seconds, started=started)
     return xml_document(root)
 
@@ -159,8 +159,10 @@ def _measure_problem(
     return problem_of("failure", "difference", message, differences)
 
 
-def _known(problem: Element) -> Element:
+def _known(problem: Element | None) -> Element | None:
     """A failure that the team knows about as a test that is skipped."""
+    if problem is None:  # one without parts is false
+        return None
     return Element("skipped", message=f"known: {problem.get('message', '')}")
 
 
