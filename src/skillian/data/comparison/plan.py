@@ -117,7 +117,7 @@ def shared_keys(
         names = [name for name in default if name in both]
     if not names:
         raise InvalidInputError(
-            f"name the dimensions to align {a.name} and {b.name} on; they share:"
+            f"name the dimensions to group {a.name} and {b.name} by; they share:"
             f" {', '.join(both) or 'none'}"
         )
     return tuple(dict.fromkeys(names))

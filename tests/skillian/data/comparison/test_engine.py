@@ -104,7 +104,7 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Compared) -
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
     tables = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a"
     engine = make_services(tables, SOURCES.replace("[key]", "[]")).comparison
-    aligned = "name the dimensions to align a and b on; they share: key"
+    aligned = "name the dimensions to group a and b by; they share: key"
     with pytest.raises(InvalidInputError, match=aligned):
         await engine.compare(measures_asked("a", "b", ["amount"]))
     with pytest.raises(UnknownNameError, match="no measure 'amout' in a"):
