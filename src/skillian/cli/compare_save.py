@@ -45,6 +45,7 @@ class SavedFiles:
         self.path = path if is_whole else path.with_name(f"{path.name}.yaml")
         self._sources = self.path.with_name(f"{self.path.stem}.sources.yaml")
         self._texts: dict[Path, str] = {}
+        self._remark = ""
         for each in (self.path, self._sources):
             if each.exists():
                 raise typer.BadParameter(f"{each} exists already", param_hint="--save")
@@ -89,6 +90,11 @@ class SavedFiles:
         declared = _declared(names, path)
         if declared is None:
             self.prepare([comparison.model_copy(update={"name": self.path.stem})], registry)
+            if not comparison.subject.judges_declared:
+                self._remark = (
+                    f"{self._sources} declares the tables: differences of their schemas are no"
+                    " longer findings."
+                )
             return
         a, b = declared
         update = {"name": self.path.stem, "a": a, "b": b}
@@ -121,7 +127,9 @@ class SavedFiles:
                 raise typer.BadParameter(
                     f"{path} cannot be written: {error.strerror}", param_hint="--save"
                 ) from None
-        say(f"Saved: skillian compare {shlex.quote(str(self.path))}")
+        command = f"Saved: skillian compare {shlex.quote(str(self.path))}"
+        for line in filter(None, (command, self._remark)):
+            say(line)
 
 
 def _declared(names: tuple[str, str], path: Path) -> tuple[str, str] | None:

@@ -42,6 +42,7 @@ class Subject:
         counts: The part of a result that has the counts which people read.
         details: What a JSON report always has besides the result.
         adds_schema: Whether sentences on the schemas follow those of a result, which has none.
+        judges_declared: Whether differences of the schemas of declared sources are findings.
         takes_files: Whether uploaded files, which nobody declares, can be compared.
         foreign: What is asked of the other subject only: fields of a question, and `why`.
         reason: Why it has none of them, after their names.
@@ -60,6 +61,7 @@ class Subject:
     counts: str
     details: Sequence[str]
     adds_schema: bool
+    judges_declared: bool
     takes_files: bool
     foreign: Sequence[str]
     reason: str
@@ -85,6 +87,7 @@ ROWS = Subject(
     counts="rows",
     details=(),
     adds_schema=False,
+    judges_declared=True,
     takes_files=True,
     foreign=("align_on", "thresholds"),
     reason="needs `measures`; without it whole rows are compared, by `key`",
@@ -104,6 +107,7 @@ MEASURES = Subject(
     counts="summary.classes",
     details=("explanation", "rows"),
     adds_schema=True,
+    judges_declared=False,
     takes_files=False,
     foreign=("key", "columns", "map", "ignore", "accept", "rules", "multiset", "why"),
     reason="compares whole rows, without `measures`",

@@ -145,7 +145,7 @@ def _planned(
             **_settings(table_a, table_b, template),
         }
         comparisons.append(template.model_copy(update=update))
-    registry = registry_of(place[0], sources, place[1])
+    registry = registry_of(place[0], sources, place[1], undeclared=sources)
     return WholeSchema(registry, tuple(comparisons), missing, names)
 
 

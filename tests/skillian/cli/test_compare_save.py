@@ -53,11 +53,18 @@ def test_what_is_saved_gives_the_same_result(skillian: Run, options: tuple[str, 
     "options", [("--limit", "minor:0.2", "--fail-on", "major"), ("--where", "name=Ann")]
 )
 def test_measures_that_are_saved_give_the_same_result(
-    skillian: Run, options: tuple[str, ...]
+    skillian: Run, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
+    (tmp_path / "new.csv").write_text(NEW.replace("city", "town"))
     question = ("old.csv", "new.csv", "--measure", "amount", "--by", "id", *options)
     asked = report(skillian, *question, "--save", "specs")
     assert report(skillian, "specs.yaml") == asked
+
+
+def test_schemas_of_measures_are_said_to_be_no_findings_once_declared(skillian: Run) -> None:
+    question = ("old.csv", "new.csv", "--measure", "amount", "--by", "id")
+    done = skillian("compare", *question, "--save", "specs")
+    assert "differences of their schemas are no longer findings" in done.stderr
 
 
 def test_names_of_the_file_and_of_the_comparison(skillian: Run, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -60,6 +60,7 @@ class MeasureEngine:
         top: int = TOP,
     ) -> None:
         self._planner = Planner(registry, binder)
+        self._undeclared = registry.undeclared
         self._top = top
         self._memory = memory
         self._workspace = memory.workspace
@@ -267,7 +268,7 @@ class MeasureEngine:
                 filters=plan.a.where,
                 thresholds=limits,
             ),
-            schema=_compare_schemas(plan.a.source, plan.b.source),
+            schema=_compare_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
         groups = DifferingGroups(result, plan, place, self._workspace, differences.different)
         size = self._workspace.size(*groups.tables)
@@ -309,17 +310,18 @@ def _counted(summary: Summary) -> RowCounts:
     )
 
 
-def _compare_schemas(a: BoundSource, b: BoundSource) -> SchemaDiff:
+def _compare_schemas(a: BoundSource, b: BoundSource, undeclared: Collection[str]) -> SchemaDiff:
     """Compare the schemas of the tables of two sources.
 
-    The columns of a logical name belong together. No difference is a finding: the question names
-    the measures to compare.
+    The columns of a logical name belong together. A column on one side is a finding if both
+    sources are among `undeclared`, the whole tables; a declared source says what to compare.
     """
     mapping: dict[str, str] = {}
     for one, other in _common_columns(a, b):
         if one not in mapping and other not in mapping.values():
             mapping[one] = other
-    return compare_schemas(a.table, b.table, mapping, names=(a.name, b.name)).without_findings()
+    diff = compare_schemas(a.table, b.table, mapping, names=(a.name, b.name))
+    return diff if {a.name, b.name} <= {*undeclared} else diff.without_findings()
 
 
 def _common_columns(a: BoundSource, b: BoundSource) -> Iterator[tuple[str, str]]:

@@ -153,14 +153,18 @@ class SourceRegistry:
     Args:
         definitions: The checked content of the file.
         folder: The base of relative database paths.
+        undeclared: The sources that nobody has declared, each of which stands for a whole table.
 
     Attributes:
         opened: Connectors that are open already, by the names of their connections.
     """
 
-    def __init__(self, definitions: SourcesFile, folder: Path) -> None:
+    def __init__(
+        self, definitions: SourcesFile, folder: Path, undeclared: Iterable[str] = ()
+    ) -> None:
         self._definitions = definitions
         self.folder = folder
+        self.undeclared = frozenset(undeclared)
         self.opened: dict[str, Connector] = {}
 
     @classmethod
@@ -180,7 +184,7 @@ class SourceRegistry:
             "sources": {**known.sources, **sources},
         }
         definitions = known.model_copy(update=update)
-        return SourceRegistry(definitions, self.folder)
+        return SourceRegistry(definitions, self.folder, {*self.undeclared, *sources})
 
     def only(self, names: Iterable[str]) -> SourceRegistry:
         """These of the sources, and their connections; raises as `get`."""
@@ -262,6 +266,7 @@ def registry_of(
     sources: Mapping[str, Source],
     folder: Path,
     comparison: ComparisonSettings | None = None,
+    undeclared: Iterable[str] = (),
 ) -> SourceRegistry:
     """A registry of these connections, by name, and sources.
 
@@ -270,6 +275,7 @@ def registry_of(
         sources: The sources.
         folder: The folder that paths in a URL are relative to.
         comparison: The defaults of every comparison.
+        undeclared: The sources that stand for a whole table.
     """
     # Not validated, since there are no sources before the catalogue has been read.
     definitions = SourcesFile.model_construct(
@@ -277,7 +283,7 @@ def registry_of(
         sources=dict(sources),
         comparison=comparison or ComparisonSettings(),
     )
-    return SourceRegistry(definitions, folder)
+    return SourceRegistry(definitions, folder, undeclared)
 
 
 def connection_name(url: str) -> str:

@@ -80,7 +80,7 @@ async def bare_tables(
     chosen = [await named.name_of(titles.get(name, name)) for name in names]
     folder = Path() if declared is None else declared.folder
     settings = None if declared is None else declared.comparison
-    registry = registry_of(named.urls, named.sources, folder, settings)
+    registry = registry_of(named.urls, named.sources, folder, settings, named.undeclared)
     registry.opened |= named.opened
     return registry, tuple(chosen)
 
@@ -99,6 +99,7 @@ class _NamedTables:
         self._as_source = as_source
         self.urls: dict[str, str] = {}
         self.sources: dict[str, Source] = {}
+        self.undeclared: set[str] = set()
         self.opened: dict[str, Connector] = {}
 
     def add_declared(self, name: str, declared: SourceRegistry, source: str) -> None:
@@ -111,6 +112,7 @@ class _NamedTables:
         """Add a table that nobody has declared."""
         self.urls[connection] = url
         self.sources[name] = self._as_source(connection, table)
+        self.undeclared.add(name)
 
     async def name_of(self, name: str) -> str:
         """The name of the source for a name, after adding the table at an address."""
