@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -62,18 +62,6 @@ def call_of(tool: str, asked: Reading) -> PlannedCall:
     return PlannedCall(tool, without_empty(arguments))
 
 
-def with_limit(
-    asked: Reading, amounts: Sequence[int], percentages: Sequence[int | float | str]
-) -> Reading:
-    """The comparison with another tolerance; a plain number only replaces one that it has."""
-    stated: dict[str, list[int | float | str]] = {
-        "percentage": [*percentages],
-        "absolute": [*amounts] if asked.thresholds else [],
-    }
-    limits = {kind: numbers[0] for kind, numbers in stated.items() if numbers}
-    return replace(asked, thresholds={"match": limits} if limits else asked.thresholds)
-
-
 def without_limits(asked: Reading, groups: Sequence[str]) -> Reading:
     """The question without tolerance, order and number of rows, for all members of the groups."""
     filters = {name: each for name, each in asked.filters.items() if name not in groups}
@@ -90,7 +78,7 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
         raise UnclearError("I compare two sources, not two periods or values of one.")
     limits = {"amended"} if before.thresholds else set[str]()
     check_requests(reading, {"swap", "also", "instead", "those", "filter", *limits})
-    _check_added(reading)
+    _check_added(reading, before)
     _check_doubts(reading, before)
     _check_nouns(reading, before)
     _check_years(reading, before, vocabulary)
@@ -110,22 +98,29 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     known = {*measures, *before.breakdown} - {*before.filters}
     if gone and (not gone <= known or gone >= {*measures}):
         raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
+    sources = [*before.sources, *reading.sources] if is_compared else reading.sources
+    return with_changes(replace(reading, sources=sources), before, is_added=is_added)
+
+
+def with_changes(reading: Reading, before: Reading, *, is_added: bool) -> Reading:
+    """The last question with the parts that a question names, added or in place of others."""
+    gone = {*reading.removed}
     replaced = {*reading.replaced.get("", ())} & {*before.breakdown}
+    measures = with_named(before.measures, reading.measures, is_added=is_added)
     groups = [name for name in before.breakdown if name not in gone | replaced]
-    thresholds = {} if "tolerance" in reading.removed else before.thresholds
     whole = Reading(
-        sources=with_named(before.sources, reading.sources, is_added=is_compared),
+        sources=reading.sources or before.sources,
         measures=[name for name in measures if name not in gone],
         breakdown=with_named(groups, reading.named, is_added=is_added or bool(replaced)),
-        filters=_changed_filters(reading, before.filters),
-        thresholds={**thresholds, **reading.thresholds},
+        filters=_changed_filters(reading, before.filters, is_added=is_added),
+        thresholds=reading.thresholds or ({} if "tolerance" in gone else before.thresholds),
         units=reading.units,
-        says={"swap": reading.says["swap"]} if "swap" in said else {},
+        says={kind: text for kind, text in reading.says.items() if kind == "swap"},
         direction=reading.direction,
         ordered_by=reading.ordered_by,
         count=reading.count,
     )
-    if last.name == QUERY and not is_compared:
+    if len(whole.sources) == 1:
         _change_order(whole, reading, before)
     if not whole.measures:
         whole.members, whole.breakdown = whole.breakdown, []
@@ -155,12 +150,20 @@ def _change_order(whole: Reading, reading: Reading, before: Reading) -> None:
         whole.ordered_by = [f"{sign}{whole.measures[0]}"] if gone else before.ordered_by
 
 
-def _check_added(reading: Reading) -> None:
+def _check_added(reading: Reading, before: Reading) -> None:
     """Refuse "minutes too, for Basel": is Basel added as well?"""
     parts = (reading.measures, reading.named, reading.filters, reading.sources)
     is_mixed = sum(map(bool, parts)) > 1 or bool(reading.says.keys() & {"only", "instead"})
     if "also" in reading.says and is_mixed:
         raise UnclearError("Added to the last question, or in place of it? Ask for one change.")
+    for name, condition in reading.filters.items() if "also" in reading.says else ():
+        old, new = parts_of(before.filters.get(name)), parts_of(condition)
+        values = [*values_of(condition)]
+        if {*new} != {"ne"} and not (old and "eq" in new):
+            raise UnclearError(f"The last question has no {name} to add this to.")
+        is_excluded = {*old} == {"ne"} and {*values} <= {*old["ne"]}
+        if {*new} != {"ne"} and not ("eq" in old or is_excluded):
+            raise UnclearError(f"With {' and '.join(values)}, or also without?")
 
 
 def _check_doubts(reading: Reading, before: Reading) -> None:
@@ -226,17 +229,22 @@ def _check_years(reading: Reading, before: Reading, vocabulary: Vocabulary) -> N
                 raise UnclearError(f"The whole year, or {condition_words(old)} of it?")
 
 
-def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_filters(
+    reading: Reading, before: Mapping[str, Any], *, is_added: bool
+) -> dict[str, Any]:
     """The conditions of the last question, changed as the question says."""
     is_kept = "filter" not in reading.says
     filters = {n: value for n, value in before.items() if is_kept and n not in reading.cleared}
     for name, value in reading.filters.items():
         old = parts_of(filters.get(name))
-        filters[name] = filter_of(_changed(name, old, parts_of(value), reading.says.keys()))
-    return {name: value for name, value in filters.items() if value is not None}
+        new = parts_of(value)
+        is_more = is_added and {*new} != {"ne"}
+        condition = _with_added(old, new) if is_more else _changed(name, old, new, reading)
+        filters[name] = filter_of(condition)
+    return {name: value for name, value in filters.items() if value not in (None, {"ne": []})}
 
 
-def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
+def _changed(name: str, old: Parts, new: Parts, reading: Reading) -> Parts:
     """The condition on one dimension after a change; empty if it then has all values.
 
     "Also" adds values, "without" removes them, and bounds on both sides are a range if it has
@@ -246,10 +254,8 @@ def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
     said = " and ".join(values)
     left = [each for each in listed or excluded if each not in values]
     is_within = len(left) + len(values) == len(listed or excluded)
-    if "also" in says and {*new} != {"ne"}:
-        return _with_added(name, old, new)
     if {*new} == {"ne"} and old:
-        if listed == values and "remove" in says:
+        if listed == values and "remove" in reading.says:
             return {}
         is_whole = {*old} >= RANGE and {*old["gte"], *old["lte"]} <= {*values}
         if is_whole or (listed and not (left and is_within)):
@@ -263,19 +269,15 @@ def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
         if not first <= values[0] <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
         return {**old, **new}
-    if "eq" in new and {*values} & {*excluded} and "only" not in says:
+    if "eq" in new and {*values} & {*excluded} and "only" not in reading.says:
         raise UnclearError(f"Also {said}, or only?")
     return (both(old, new) if is_half else None) or new
 
 
-def _with_added(name: str, old: Parts, new: Parts) -> Parts:
+def _with_added(old: Parts, new: Parts) -> Parts:
     """The condition with more values; of an exclusion, without these."""
     values, listed, excluded = [*values_of(new)], old.get("eq", []), old.get("ne", [])
-    if not old or "eq" not in new:
-        raise UnclearError(f"The last question has no {name} to add this to.")
-    if listed:
-        return {"eq": list(dict.fromkeys((*listed, *values)))}
-    if {*old} != {"ne"} or not {*values} <= {*excluded}:
-        raise UnclearError(f"With {' and '.join(values)}, or also without?")
-    left = [each for each in excluded if each not in values]
-    return {"ne": left} if left else {}
+    if "eq" not in new or not (listed or {*old} == {"ne"}):
+        return new
+    left = {"ne": [each for each in excluded if each not in values]}
+    return {"eq": list(dict.fromkeys((*listed, *values)))} if listed else left

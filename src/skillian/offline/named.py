@@ -2,88 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.calls import PlannedCall
-from skillian.offline.changes import (
-    call_of,
-    reading_of,
-    with_limit,
-    with_named,
-    without_limits,
-)
-from skillian.offline.earlier import QUERY
+from skillian.offline.calls import UnclearError
+from skillian.offline.changes import with_changes, without_limits
 from skillian.offline.language.arrangement import is_member
 from skillian.offline.language.conditions import Conditions, NotReadError, as_json
-from skillian.offline.language.filters import filter_of, parts_of, years_of
+from skillian.offline.language.filters import parts_of, years_of
 from skillian.offline.language.periods import period_of
 from skillian.offline.language.said import Direction, Reading
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary
-from tinyagent import ToolCall
 
 _VALUES = {"value", "period", "name"}
 _SILENT = {"prep", "aux", "filler", "only", "and", "or", "from", "to", "both", "noun"}
 _GROUPING = {"by", "every", "which"}
 _NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
 _BETWEEN = _NEGATING | {"unknown", "since", "until", "after", "before", "between"}
-_SIGNS = {"most": "-", "descending": "-", "rated": "-", "least": "", "ascending": ""}
+_DIRECTIONS: dict[str, Direction] = {
+    **dict.fromkeys(("most", "descending", "rated"), "most"),
+    **dict.fromkeys(("least", "ascending"), "least"),
+}
 _ENDING = set(",;:.?!")
 _END = Token("", "", "")
-Filters = Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class Named:
-    """The measures, groups, conditions and numbers that a question names.
-
-    `removed` are measures and groups that it negates, `cleared` groups with all their members;
-    `wanted` and `unwanted` are conditions by dimension, `labels` the dimensions next to
-    their values. `sign` is that of the order, and `step` is -1 for the period before the last one.
-    """
-
-    measures: list[str] = field(default_factory=list[str])
-    groups: list[str] = field(default_factory=list[str])
-    removed: list[str] = field(default_factory=list[str])
-    cleared: list[str] = field(default_factory=list[str])
-    labels: set[str] = field(default_factory=set[str])
-    wanted: dict[str, Any] = field(default_factory=dict[str, Any])
-    unwanted: dict[str, Any] = field(default_factory=dict[str, Any])
-    numbers: list[int] = field(default_factory=list[int])
-    percentages: list[int | float | str] = field(default_factory=list[int | float | str])
-    sign: str | None = None
-    step: int = 0
-
-    def add_number(self, number: Decimal | None, *, is_percentage: bool) -> None:
-        """Add a whole number of rows or a tolerance, or a percentage."""
-        if number is not None and number > 0 and is_percentage:
-            self.percentages.append(as_json(number))
-        elif number is not None and number > 0 and number == int(number):
-            self.numbers.append(int(number))
 
 
 def named_in(
-    tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int], asked_by: Iterable[str]
-) -> Named:
-    """What tokens name.
+    reading: Reading, vocabulary: Vocabulary, before: Reading, years: frozenset[int]
+) -> Reading:
+    """The question with all that its tokens name; `before` is what the last one asked for.
 
     A value is unwanted if a negation is before it, or "but" alone, with neither a mark nor a value
-    of another dimension between them. A new name is of a dimension that is `asked_by`.
+    of another dimension between them. A new name is of a dimension of the last question.
     """
-    said = [_as_value(token) for token in tokens if token.kind not in _SILENT]
+    asked_by = {*before.breakdown, *before.filters}
+    said = [_as_value(token) for token in reading.tokens if token.kind not in _SILENT]
     kept = [
-        replace(token, kind="value") if is_member(said, at, {*asked_by}) else token
+        replace(token, kind="value") if is_member(said, at, asked_by) else token
         for at, token in enumerate(said)
     ]
-    named = Named()
-    labels, is_negated = _labels(kept), False
+    found = Reading()
+    labels, is_negated, step = _labels(kept), False, 0
     values: list[tuple[Token, str, bool]] = []
+    numbers: list[int] = []
     for at, (token, after) in enumerate(pairwise([*kept, _END])):
         is_negated &= token.mark not in _ENDING
         if token.kind == "but":  # "everyone but Germany", "not rail but road"
@@ -94,48 +60,65 @@ def named_in(
             values.append((token, kept[labels[at]].name if at in labels else "", is_excluded))
         elif token.kind == "dimension" and at not in labels.values():
             is_cleared = at > 0 and kept[at - 1].kind == "all"
-            named.step = {"before": -1, "after": 1}.get(after.kind, 0)
-            names = named.removed if is_excluded else named.groups
-            names = named.cleared if is_cleared else names
-            names += [] if named.step else [token.name]
+            step = {"before": -1, "after": 1}.get(after.kind, 0)
+            names = found.removed if is_excluded or step else found.breakdown
+            names = found.cleared if is_cleared else names
+            names.append(token.name)
         elif token.kind == "measure":
-            (named.removed if is_negated else named.measures).append(token.name)
-        elif token.kind == "number":
-            named.add_number(as_number(token.text), is_percentage=after.kind == "percent")
-        elif token.kind in _SIGNS:
-            named.sign = _SIGNS[token.kind]
-    named.labels = {kept[at].name for at in labels.values()}
+            (found.removed if is_negated else found.measures).append(token.name)
+        elif token.kind == "number" and (number := as_number(token.text)):
+            if after.kind == "percent":
+                found.thresholds = {"match": {"percentage": as_json(number)}}
+            elif number == int(number):
+                numbers.append(int(number))
+        elif token.kind in _DIRECTIONS:
+            found.direction = _DIRECTIONS[token.kind]
     stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
     stated |= years_of(token.text for token, *_ in values)
-    open_ones = {name for name in (*asked_by, *named.groups) if vocabulary.is_open(name)}
+    open_ones = {name for name in (*asked_by, *found.breakdown) if vocabulary.is_open(name)}
     new = [name for name in open_ones if not vocabulary.is_date(name)]
-    conditions = Conditions(vocabulary, stated or {*years}, {*named.groups})
-    _add_conditions(named, values, conditions, new[0] if len(new) == 1 else "")
-    return named
+    conditions = Conditions(vocabulary, stated or {*years}, {*found.breakdown})
+    own = {kept[at].name for at in labels.values()}
+    groups = dict.fromkeys((*reading.named, *found.breakdown))
+    moved = _moved(before.filters, step, vocabulary) if step else {}
+    filters = _filters(values, conditions, new[0] if len(new) == 1 else "")
+    return replace(
+        reading,
+        measures=reading.measures or found.measures,
+        members=[],
+        breakdown=[name for name in groups if name not in own],
+        removed=found.removed,
+        cleared=found.cleared,
+        filters=moved | _with_read(filters, reading),
+        thresholds=reading.thresholds or found.thresholds,
+        count=reading.count or next(iter(numbers), None),
+        direction=reading.direction or found.direction,
+        says={"only": "", "remove": ""},
+        unread=[],
+    )
 
 
-def _add_conditions(
-    named: Named, values: Sequence[tuple[Token, str, bool]], empty: Conditions, new: str
-) -> None:
-    """Add the conditions of values, each with its label and whether it is excluded.
+def _filters(
+    values: Sequence[tuple[Token, str, bool]], conditions: Conditions, new: str
+) -> dict[str, Any]:
+    """The conditions of values, each with its label and whether it is excluded.
 
     A new name without a label is of the dimension `new`. A value is left out if its dimension or
     its period is not clear.
     """
-    tokens: dict[tuple[str, bool], list[Token]] = {}
+    tokens: dict[tuple[bool, str], list[Token]] = {}
     before = ""
     for token, own, is_excluded in values:
         label = own or (new if token.kind == "name" else "")
         with suppress(NotReadError):
-            [(name, _)] = empty.groups([*([_label(label)] if label else []), token])
+            [(name, _)] = conditions.groups([*([_label(label)] if label else []), token])
             is_unwanted = is_excluded and before in {"", name}
             before = name if is_unwanted else ""
-            tokens.setdefault((name, is_unwanted), []).append(token)
-    for (name, is_unwanted), each in tokens.items():
+            tokens.setdefault((is_unwanted, name), []).append(token)
+    for (is_unwanted, name), each in sorted(tokens.items(), key=lambda item: item[0][0]):
         with suppress(NotReadError):
-            conditions = replace(empty, _conditions={})
-            conditions.add([_label(name), *each], "eq")
-            (named.unwanted if is_unwanted else named.wanted).update(conditions.arguments())
+            conditions.add([_label(name), *each], "ne" if is_unwanted else "eq")
+    return conditions.arguments()
 
 
 def _label(name: str) -> Token:
@@ -166,115 +149,69 @@ def _as_value(token: Token) -> Token:
     return replace(other, at=token.at, mark=token.mark) if other and is_exact else token
 
 
-def with_read(named: Named, reading: Reading) -> Named:
-    """What a question names, with its conditions as they are read, unless only these negate."""
-    for name, condition in reading.filters.items():
-        excluded = parts_of(condition).get("ne")
-        if excluded and name not in named.wanted:
-            named.unwanted[name] = filter_of({"eq": excluded})
-        elif not excluded and name not in named.unwanted:
-            named.wanted[name] = condition
-    return named
+def _with_read(filters: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    """Conditions as they are read, unless only these negate or only the others do."""
+    read = {
+        name: condition
+        for name, condition in reading.filters.items()
+        if ("ne" in parts_of(condition)) == ("ne" in parts_of(filters.get(name, condition)))
+    }
+    return filters | read
 
 
-def asked(named: Named, reading: Reading) -> Iterator[Reading]:
-    """Yield what may be asked of the sources that a question names."""
-    directions: dict[str | None, Direction] = {"-": "most", "": "least", None: ""}
-    stated = reading.direction or directions[named.sign]
-    is_rated = any(token.kind == "rated" for token in reading.tokens)  # by most, or by least?
-    groups = dict.fromkeys((*reading.named, *named.groups))
-    is_pair = len(reading.sources) > 1
-    kept, other = (named.unwanted, stated), (named.unwanted, directions[""])
-    for unwanted, direction in (kept, *([other] if is_rated else []), (dict[str, Any](), stated)):
-        yield replace(
-            reading,
-            measures=reading.measures or named.measures,
-            members=[],
-            breakdown=[name for name in groups if name not in named.labels],
-            filters=_edited({}, replace(named, unwanted=unwanted), (), is_added=False),
-            count=None if is_pair else reading.count or next(iter(named.numbers), None),
-            direction=direction,
-            says={},
-            unread=[],
-        )
+def asked(whole: Reading) -> Iterator[Reading]:
+    """Yield what may be asked of the sources that a question names, with all that it names."""
+    is_rated = any(token.kind == "rated" for token in whole.tokens)  # by most, or by least?
+    count = None if len(whole.sources) > 1 else whole.count
+    whole = replace(whole, count=count, removed=[], cleared=[], replaced={})
+    filters = {n: each for n, each in whole.filters.items() if "ne" not in parts_of(each)}
+    measured = {token.name: token for token in whole.tokens if token.kind == "measure"}
+    others = [name for name in measured if name not in whole.measures]
+    yield whole
+    if others:  # "bed days of patients"
+        yield replace(whole, measures=others)
+    if is_rated:
+        yield replace(whole, direction="least")
+    yield replace(whole, filters=filters)
 
 
-def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[PlannedCall]:
-    """Yield the last call with what a question names in place of what it had, and added to it.
+def changes(whole: Reading, before: Reading, vocabulary: Vocabulary) -> Iterator[Reading]:
+    """Yield the last question with what a question names in place of what it had, and added to it.
 
     The second one has neither its limits nor its conditions on groups that are named.
     """
-    before = reading_of(last.arguments)
-    of_last = replace(named, measures=[])  # "without cancelled orders"
-    gone = {*named.removed}
-    kept = {
-        name: _moved(name, value, named.step, vocabulary) if named.step else value
-        for name, value in before.filters.items()
-        if name not in gone | {*named.cleared}
-    }
-    narrow = replace(before, filters=kept)
-    wide = without_limits(narrow, named.groups)
-    variants = ((named, narrow, False), (named, wide, False), (named, narrow, True))
-    for each, old, is_added in (*variants, (of_last, narrow, False)):
-        measures, groups = (
-            with_named([n for n in names if n not in gone], new, is_added=is_added)
-            for names, new in ((old.measures, each.measures), (old.breakdown, each.groups))
-        )
-        whole = replace(
-            old,
-            measures=measures,
-            breakdown=groups,
-            filters=_edited(old.filters, named, vocabulary.of_periods, is_added=is_added),
-        )
-        if last.name == QUERY:
-            whole.count = next(iter(named.numbers), old.count)
-            whole.ordered_by = _order(old.ordered_by, measures, groups, named.sign)
-        elif named.percentages or named.numbers:
-            whole = with_limit(whole, named.numbers, named.percentages)
-        yield call_of(last.name, whole)
+    if len(before.sources) > 1:
+        limits = {"match": {"absolute": whole.count}} if whole.count and before.thresholds else {}
+        limits = whole.thresholds or limits
+        whole = replace(whole, count=None, direction="", thresholds=limits)
+    timed = vocabulary.of_periods
+    others = [n for n in before.filters if n in timed and {*whole.filters} & timed]
+    gone = [*whole.cleared, *whole.removed]
+    groups = [name for name in whole.breakdown if name not in gone]
+    whole = replace(whole, breakdown=groups, cleared=gone)
+    moved = replace(whole, cleared=[*whole.cleared, *others])
+    wide = without_limits(before, whole.breakdown)
+    of_last = replace(moved, measures=[])  # "without cancelled orders"
+    for each, old, is_added in (
+        (moved, before, False),
+        (moved, wide, False),
+        (whole, before, True),
+        (of_last, before, False),
+        (replace(moved, cleared=[*moved.cleared, *moved.filters]), before, False),
+    ):
+        with suppress(UnclearError):
+            yield with_changes(each, old, is_added=is_added)
 
 
-def _moved(name: str, value: Any, step: int, vocabulary: Vocabulary) -> Any:
-    """The condition on the period before or after a single one; any other as it is."""
-    known = sorted(vocabulary.values.get(name, {}).values())
-    if name not in vocabulary.of_periods or not isinstance(value, str):
-        return value
-    if vocabulary.is_date(name):
-        day = period_of(value)
-        return value if day is None else (day.first + timedelta(step)).isoformat()
-    at = known.index(value) + step if value in known else -1
-    return known[at] if 0 <= at < len(known) else value
-
-
-def _order(
-    before: list[str], measures: list[str], groups: list[str], sign: str | None
-) -> list[str]:
-    """The order of a query with these measures and groups."""
-    names = {each.removeprefix("-") for each in before}
-    if sign is None and names <= {*measures, *groups}:
-        return before
-    sign = sign if sign is not None else "-" * before[0].startswith("-")
-    return [f"{sign}{measures[0]}"] if measures else []
-
-
-def _edited(
-    filters: Filters, named: Named, periods: Collection[str], *, is_added: bool
-) -> dict[str, Any]:
-    """The conditions with those of a question; a period replaces those of other dimensions."""
-    replaced = {*periods} if {*named.wanted} & {*periods} and not is_added else set[str]()
-    found = {name: value for name, value in filters.items() if name not in replaced}
-    for name, value in named.wanted.items():
-        old, new = parts_of(found.get(name)), parts_of(value)
-        if is_added and {*old} == {*new} == {"eq"}:
-            new = {"eq": list(dict.fromkeys((*old["eq"], *new["eq"])))}
-        elif is_added and {*old} == {"ne"} and "eq" in new:
-            new = {"ne": [each for each in old["ne"] if each not in new["eq"]]}
-        found[name] = filter_of(new)
-    for name, value in named.unwanted.items():
-        old, values = parts_of(found.get(name)), parts_of(value).get("eq", [])
-        kept = [each for each in old.get("eq", ()) if each not in values]
-        excluded = list(dict.fromkeys((*old.get("ne", ()), *values)))
-        is_listed = "eq" in old and (kept or not is_added)  # "everything except web"
-        bounds = {operator: each for operator, each in old.items() if operator != "eq"}
-        found[name] = filter_of({"eq": kept} if is_listed else {**bounds, "ne": excluded})
-    return {name: value for name, value in found.items() if value not in ([], {"ne": []})}
+def _moved(filters: dict[str, Any], step: int, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The conditions on the periods before or after single ones."""
+    found: dict[str, Any] = {}
+    for name in vocabulary.of_periods & filters.keys():
+        value, known = filters[name], sorted(vocabulary.values[name].values())
+        if not isinstance(value, str):
+            continue
+        if vocabulary.is_date(name) and (day := period_of(value)):
+            found[name] = (day.first + timedelta(step)).isoformat()
+        elif value in known and 0 <= known.index(value) + step < len(known):
+            found[name] = known[known.index(value) + step]
+    return found

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, combinations, islice
 
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.changes import call_of, reading_of, with_named
-from skillian.offline.earlier import COMPARE, QUERY, Earlier, PastComparison
+from skillian.offline.changes import reading_of, with_named
+from skillian.offline.earlier import QUERY, Earlier, PastComparison
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
-from skillian.offline.named import asked, changes, named_in, with_read
+from skillian.offline.named import asked, changes, named_in
 from skillian.offline.sentences import sentence_of
 
 MOST = 3
@@ -72,11 +72,11 @@ def offers(
     plan: Callable[[str | Reading], Plan],
 ) -> tuple[str, ...]:
     """At most three sentences near the question, each of which is read as one call."""
-    made: dict[str, None] = {}
+    made: list[str] = []
     reading = read(question)
-    last = earlier.last and PlannedCall(earlier.last.name, earlier.last.arguments)
+    calls = [PlannedCall(each.name, each.arguments) for each in (earlier.last,) if each]
     corrected = [*_with_other_words(spelt_out(question), reading, vocabulary)]
-    near = (
+    near: tuple[Iterable[str | Reading], ...] = (
         _looks(reading, earlier.comparison),
         corrected,
         *(islice(_of_named(read(each), vocabulary, earlier), 1) for each in corrected),
@@ -85,12 +85,13 @@ def offers(
     for number, each in enumerate(chain.from_iterable(near)):
         if len(made) == MOST or number == _MOST_TRIED:
             break
-        call = each if isinstance(each, PlannedCall) else plan(each)
-        if not isinstance(call, PlannedCall) or call == last:
+        call = plan(each)
+        if not isinstance(call, PlannedCall) or call in calls:
             continue
         said = [each] if isinstance(each, str) else []
         written = (sentence_of(call), sentence_of(call, is_quoted=True), *said)
-        made |= dict.fromkeys([text for text in written if text and plan(text) == call][:1])
+        made += [text for text in written if text and plan(text) == call][:1]
+        calls.append(call)
     return tuple(made)
 
 
@@ -119,48 +120,39 @@ def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -
     yield from (each for each in corrected if each != question)
 
 
-def _of_named(
-    reading: Reading, vocabulary: Vocabulary, earlier: Earlier
-) -> Iterator[Reading | PlannedCall]:
+def _of_named(reading: Reading, vocabulary: Vocabulary, earlier: Earlier) -> Iterator[Reading]:
     """Yield what a question names, as a change of the last one or as one of its own."""
     last, part = earlier.last, vocabulary.about(reading.sources, earlier.sources, reading.measures)
     before = reading_of(last.arguments if last else {})
-    asked_by = (*before.breakdown, *before.filters)
-    named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
-    sources, measures = reading.sources, reading.measures or named.measures
+    whole = named_in(reading, part, before, earlier.years)
+    sources, measures = whole.sources, whole.measures
     is_counted = len(sources) == 1 and not measures
     counts = [*chain(*vocabulary.counts_of(sources[0]))] if is_counted else []
     if counts and "how_many" in reading.says:
-        measures = named.measures = vocabulary.rows_of(sources[0])
-        options = [] if measures else counts
-        yield from (next(asked(replace(named, measures=[count]), reading)) for count in options)
+        whole.measures = measures = vocabulary.rows_of(sources[0])
+        yield from (replace(whole, measures=[count]) for count in counts if not measures)
     is_compared = bool(_COMPARING & {token.kind for token in reading.tokens})
     is_of_last = len(sources) == 1 or (is_compared and not sources)
     if last is not None and last.name == QUERY and is_of_last:
-        groups = with_named(before.breakdown, named.groups, is_added=False)
+        groups = with_named(before.breakdown, whole.breakdown, is_added=False)
         narrow = replace(before, breakdown=groups, ordered_by=[], count=None)
         for count in counts if sources == before.sources else ():  # "and how many orders?"
-            yield call_of(QUERY, replace(narrow, measures=[count]))
+            yield replace(narrow, measures=[count])
         for other in sources or vocabulary.with_measures(before.measures):
             pair = [*before.sources, other] if sources else [other, *before.sources]
             if other not in before.sources:
-                yield call_of(COMPARE, replace(narrow, sources=pair))
+                yield replace(narrow, sources=pair)
     having = vocabulary.with_measures(measures)
     if last is not None and not sources and {*before.sources} & {*having}:
-        yield from changes(named, last, vocabulary)
+        yield from changes(whole, before, vocabulary)
         return
-    names = {*named.groups, *named.wanted, *named.unwanted}
+    names = {*whole.breakdown, *whole.filters}
     able = [name for name in having if names <= vocabulary.sources[name].dimensions.keys()]
     having = able or having
     pairs = [each for each in combinations(having, 2) if is_compared and {*sources} <= {*each}]
     alone = (sources[:2], sources[:1]) if sources else (*pairs[:1], *zip(having))
-    others = [name for name in named.measures if name not in measures]  # "bed days of patients"
     for some in (*alone, *pairs[:1]):
-        first, *rest = asked(named, replace(reading, sources=[*some]))
-        yield first
-        if others:
-            yield replace(first, measures=others)
-        yield from rest
+        yield from asked(replace(whole, sources=[*some]))
         yield Reading(sources=[*some], measures=measures)
 
 
