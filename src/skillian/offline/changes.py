@@ -53,7 +53,7 @@ def call_of(tool: str, asked: Reading) -> PlannedCall:
     arguments = {
         **dict(zip(names, asked.sources, strict=False)),
         "measures": asked.measures,
-        "align_on" if tool == COMPARE else "dimensions": asked.breakdown,
+        "align_on" if tool == COMPARE else "dimensions": asked.named,
         "filters": asked.filters,
         "thresholds": asked.thresholds,
         "order": asked.ordered_by,

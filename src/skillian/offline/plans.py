@@ -103,7 +103,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         )
     check_requests(reading, usable)
     groups = reading.named if measures else []
-    whole = replace(reading, sources=[a, b], measures=measures, breakdown=groups)
+    whole = replace(reading, sources=[a, b], measures=measures, breakdown=groups, members=[])
     return call_of(COMPARE, replace(whole, ordered_by=[], count=None))
 
 
@@ -185,7 +185,6 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         reading,
         sources=[source],
         measures=list(dict.fromkeys((*measures, *ordered))),
-        breakdown=dimensions,
         ordered_by=order_of(reading, measures),
         count=reading.count or (1 if is_single and reading.is_singular else None),
     )

@@ -8,9 +8,9 @@ the model. What the planner cannot read must be in a call as it is written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from skillian.offline.calls import (
@@ -19,8 +19,8 @@ from skillian.offline.calls import (
     as_list,
     check_units,
     order_of,
-    without_empty,
 )
+from skillian.offline.changes import call_of, reading_of, with_changes
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.filters import (
     BOUNDS,
@@ -39,7 +39,7 @@ from skillian.offline.language.filters import (
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.reading import read
 from skillian.offline.language.said import Reading
-from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of, tokens_of
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
 from skillian.offline.plans import plan
 
@@ -120,8 +120,8 @@ class Turn:
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
-        """The question, read with the sources of the calls."""
-        return _tokens(self.question, self.whole, self._vocabulary, date.today())  # noqa: DTZ011
+        """The question, as it is read."""
+        return self._reading.tokens
 
     @cached_property
     def _sources(self) -> tuple[str, ...]:
@@ -144,26 +144,20 @@ class Turn:
         planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
         if isinstance(planned, PlannedCall) and planned.tool in tools:
             return merged(planned.tool, planned.arguments, self.earlier)
-        try:
-            order = order_of(reading, reading.measures or self.calls[0]["measures"])
-        except UnclearError:
-            order = []
-        stated: dict[str, Any] = {
-            "sources": reading.sources,
-            "measures": reading.measures,
-            "by": reading.named,
-            "thresholds": reading.thresholds,
-            "order": order[:1],
-            "limit": reading.count,
-        }
         last = self.earlier.last
         is_new = bool(reading.sources and (reading.measures or reading.members))
         is_change = last is not None and last.name in tools and not is_new
-        before = merged("", last.arguments if last and is_change else {}, Earlier())
-        if "also" in reading.says:
-            stated["by"] = [*before["by"], *reading.named]
-        kept = {n: each for n, each in before["filters"].items() if n not in reading.cleared}
-        return {**before, **without_empty(stated), "filters": {**kept, **reading.filters}}
+        before = reading_of(last.arguments if last and is_change else {})
+        with suppress(UnclearError):
+            measures = reading.measures or self.calls[0]["measures"]
+            reading = replace(reading, ordered_by=order_of(reading, measures)[:1])
+        is_added = "also" in reading.says
+        try:
+            whole = with_changes(reading, before, is_added=is_added)
+        except UnclearError:
+            whole = with_changes(reading, replace(before, filters={}), is_added=is_added)
+        tool = COMPARE if len(whole.sources) > 1 else QUERY
+        return merged("", call_of(tool, whole).arguments, Earlier())
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
@@ -375,11 +369,6 @@ class Turn:
             rest = f"{rest[:start].rstrip(' ,:')} {rest[end:].lstrip(' ,:')}".strip()
         text = ", ".join(said)
         return Loss(text, (f"{rest}, {text}", rest))
-
-
-@lru_cache(maxsize=32)
-def _tokens(question: str, whole: Vocabulary, part: Vocabulary, today: date) -> Sequence[Token]:
-    return tokens_of(question, whole, part, today)
 
 
 def _parts(call: Arguments) -> dict[tuple[str, Any], str]:
