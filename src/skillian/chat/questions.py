@@ -14,11 +14,10 @@ from typing import Any
 
 from skillian.chat.scope import part_of
 from skillian.data.query.catalogue import SourceInfo
-from skillian.offline.calls import PlannedCall
+from skillian.offline.calls import PlannedCall, sentence_of
 from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier, with_result
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.sentences import sentence_of
 from tinyagent import ToolCall
 
 MOST = 4

@@ -1,17 +1,16 @@
-"""What a question leads to: a call, or the reason why there is none."""
+"""What a question leads to: a call, which is also a sentence, or the reason why there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import Any, cast
 
+from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.language.lexicon import LEXICON
+from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
-
-if TYPE_CHECKING:
-    from skillian.offline.language.said import Reading
-
 
 _REQUESTS = {
     *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe", "list"),
@@ -28,6 +27,7 @@ _NAMED_UNITS = {
     *("hour", "minute", "day", "row", "count", "number"),
 }
 """Words of a measure's name that say what it counts, apart from currencies."""
+_BOUNDS = {"gte": "since", "gt": "after", "lte": "until", "lt": "before"}
 EDITS = {"and", "also", "same_again", "instead", "those"}
 """Kinds of words that change the last question."""
 
@@ -46,6 +46,35 @@ Plan = PlannedCall | str
 
 class UnclearError(Exception):
     """Why there is no call, as a sentence."""
+
+
+def reading_of(arguments: Mapping[str, Any]) -> Reading:
+    """A comparison or a query as the question in full that it answers."""
+    names = (arguments.get(name) for name in ("source", "source_a", "source_b"))
+    return Reading(
+        sources=[str(name) for name in names if name],
+        measures=arguments.get("measures") or [],
+        breakdown=arguments.get("align_on") or arguments.get("dimensions") or [],
+        filters=arguments.get("filters") or {},
+        thresholds=arguments.get("thresholds") or {},
+        ordered_by=arguments.get("order") or [],
+        count=arguments.get("limit"),
+    )
+
+
+def call_of(tool: str, asked: Reading) -> PlannedCall:
+    """The call that answers a question in full."""
+    names = ("source_a", "source_b") if tool == COMPARE else ("source",)
+    arguments = {
+        **dict(zip(names, asked.sources, strict=False)),
+        "measures": asked.measures,
+        "align_on" if tool == COMPARE else "dimensions": asked.named,
+        "filters": asked.filters,
+        "thresholds": asked.thresholds,
+        "order": asked.ordered_by,
+        "limit": asked.count,
+    }
+    return PlannedCall(tool, without_empty(arguments))
 
 
 def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
@@ -115,3 +144,47 @@ def as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]
+
+
+def sentence_of(call: PlannedCall, *, is_quoted: bool = False) -> str | None:
+    """A question for this call, with its values in quotes, or only those that need them.
+
+    It is None if the call is neither a query nor a comparison.
+    """
+    asked = reading_of(call.arguments)
+    measures, groups, sources = map(" and ".join, (asked.measures, asked.breakdown, asked.sources))
+    if call.tool == COMPARE:
+        what = f"Compare {measures} between {sources}" if measures else f"Compare {sources}"
+    elif call.tool == QUERY:
+        what = f"Show {measures or groups} of {sources}"
+    else:
+        return None
+    limits, units = asked.thresholds.get("match", {}), {"absolute": "", "percentage": " %"}
+    amounts = [f"{limits[kind]}{unit}" for kind, unit in units.items() if kind in limits]
+    conditions = (
+        part for each in asked.filters.items() for part in _condition(*each, is_quoted=is_quoted)
+    )
+    parts = [f"{what} by {groups}" if groups and measures else what, *conditions]
+    parts += [f"with a tolerance of {' and '.join(amounts)}"] if amounts else []
+    for name in asked.ordered_by:
+        direction = " descending" if name.startswith("-") else ""
+        parts.append(f"sorted by {name.removeprefix('-')}{direction}")
+    parts += [f"first {asked.count} rows"] if asked.count else []
+    return ", ".join(parts)
+
+
+def _condition(name: str, condition: Any, *, is_quoted: bool) -> Iterator[str]:
+    written = partial(_values, is_quoted=is_quoted)
+    if not isinstance(condition, Mapping):
+        yield f"for {name} {written(condition)}"
+        return
+    for operator, value in cast("Mapping[str, Any]", condition).items():
+        if operator == "between":
+            yield f"between {name} {written(value[0])} and {written(value[1])}"
+        else:
+            yield f"{_BOUNDS.get(operator, 'without')} {name} {written(value)}"
+
+
+def _values(value: Any, *, is_quoted: bool) -> str:
+    texts = map(str, as_list(value))
+    return " and ".join(f'"{text}"' if is_quoted or not text.isalnum() else text for text in texts)

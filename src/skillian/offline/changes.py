@@ -9,12 +9,11 @@ from typing import Any
 
 from skillian.offline.calls import (
     EDITS,
-    PlannedCall,
     UnclearError,
     check_requests,
-    without_empty,
+    reading_of,
 )
-from skillian.offline.earlier import COMPARE, QUERY
+from skillian.offline.earlier import QUERY
 from skillian.offline.language.filters import (
     BOUNDS,
     RANGE,
@@ -31,35 +30,6 @@ from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import of_kinds
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall
-
-
-def reading_of(arguments: Mapping[str, Any]) -> Reading:
-    """A comparison or a query as the question in full that it answers."""
-    names = (arguments.get(name) for name in ("source", "source_a", "source_b"))
-    return Reading(
-        sources=[str(name) for name in names if name],
-        measures=arguments.get("measures") or [],
-        breakdown=arguments.get("align_on") or arguments.get("dimensions") or [],
-        filters=arguments.get("filters") or {},
-        thresholds=arguments.get("thresholds") or {},
-        ordered_by=arguments.get("order") or [],
-        count=arguments.get("limit"),
-    )
-
-
-def call_of(tool: str, asked: Reading) -> PlannedCall:
-    """The call that answers a question in full."""
-    names = ("source_a", "source_b") if tool == COMPARE else ("source",)
-    arguments = {
-        **dict(zip(names, asked.sources, strict=False)),
-        "measures": asked.measures,
-        "align_on" if tool == COMPARE else "dimensions": asked.named,
-        "filters": asked.filters,
-        "thresholds": asked.thresholds,
-        "order": asked.ordered_by,
-        "limit": asked.count,
-    }
-    return PlannedCall(tool, without_empty(arguments))
 
 
 def without_limits(asked: Reading, groups: Sequence[str]) -> Reading:

@@ -9,15 +9,14 @@ from itertools import chain, combinations, islice
 
 from rapidfuzz import fuzz, process, utils
 
-from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.changes import reading_of, with_named
+from skillian.offline.calls import Plan, PlannedCall, reading_of, sentence_of
+from skillian.offline.changes import with_named
 from skillian.offline.earlier import QUERY, Earlier, PastComparison
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 from skillian.offline.named import asked, changes, named_in
-from skillian.offline.sentences import sentence_of
 
 MOST = 3
 """The largest number of offers."""

@@ -10,12 +10,14 @@ from skillian.offline.calls import (
     Plan,
     PlannedCall,
     UnclearError,
+    call_of,
     check_names,
     check_requests,
     check_units,
     order_of,
+    reading_of,
 )
-from skillian.offline.changes import call_of, changed, reading_of
+from skillian.offline.changes import changed
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary

@@ -21,11 +21,10 @@ from tests.skillian.llm.domains import (
 )
 
 from skillian.chat.check.grounded import offers_of
-from skillian.offline.calls import PlannedCall
+from skillian.offline.calls import PlannedCall, sentence_of
 from skillian.offline.earlier import Earlier
 from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, OfflinePlanner
-from skillian.offline.sentences import sentence_of
 
 ALL = [each for domain in DOMAINS for each in questions(domain)]
 ANSWERED = [each for each in ALL if "refused" not in each.expected]

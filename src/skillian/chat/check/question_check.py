@@ -17,10 +17,12 @@ from skillian.offline.calls import (
     PlannedCall,
     UnclearError,
     as_list,
+    call_of,
     check_units,
     order_of,
+    reading_of,
 )
-from skillian.offline.changes import call_of, reading_of, with_changes
+from skillian.offline.changes import with_changes
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.filters import (
     BOUNDS,
