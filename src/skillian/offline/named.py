@@ -6,24 +6,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from skillian.offline.calls import UnclearError
 from skillian.offline.changes import with_changes, without_limits
-from skillian.offline.language.arrangement import is_member
+from skillian.offline.language.arrangement import arranged, is_member
 from skillian.offline.language.conditions import Conditions, NotReadError, as_json
-from skillian.offline.language.filters import parts_of, years_of
+from skillian.offline.language.filters import parts_of
 from skillian.offline.language.periods import period_of
 from skillian.offline.language.said import Direction, Reading
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary
 
 _VALUES = {"value", "period", "name"}
-_SILENT = {"prep", "aux", "filler", "only", "and", "or", "from", "to", "both", "noun"}
-_GROUPING = {"by", "every", "which"}
 _NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
-_BETWEEN = _NEGATING | {"unknown", "since", "until", "after", "before", "between"}
+_LISTING = {"label", "join", "either"}
 _DIRECTIONS: dict[str, Direction] = {
     **dict.fromkeys(("most", "descending", "rated"), "most"),
     **dict.fromkeys(("least", "ascending"), "least"),
@@ -41,55 +39,50 @@ def named_in(
     of another dimension between them. A new name is of a dimension of the last question.
     """
     asked_by = {*before.breakdown, *before.filters}
-    said = [_as_value(token) for token in reading.tokens if token.kind not in _SILENT]
+    said = arranged([_as_value(t) for t in reading.tokens if t.kind != "unknown"])
     kept = [
         replace(token, kind="value") if is_member(said, at, asked_by) else token
         for at, token in enumerate(said)
     ]
-    found = Reading()
-    labels, is_negated, step = _labels(kept), False, 0
-    values: list[tuple[Token, str, bool]] = []
+    found, step = Reading(), 0
     numbers: list[int] = []
-    for at, (token, after) in enumerate(pairwise([*kept, _END])):
-        is_negated &= token.mark not in _ENDING
-        if token.kind == "but":  # "everyone but Germany", "not rail but road"
-            is_negated = not (is_negated or token.mark) and after.kind in _VALUES
-        is_negated |= token.kind in _NEGATING
-        is_excluded = is_negated or after.kind in {"excluded", "out"}
-        if token.kind in _VALUES:
-            values.append((token, kept[labels[at]].name if at in labels else "", is_excluded))
-        elif token.kind == "dimension" and at not in labels.values():
-            is_cleared = at > 0 and kept[at - 1].kind == "all"
-            step = {"before": -1, "after": 1}.get(after.kind, 0)
+    for before_it, token, after, is_excluded in _with_negation(kept):
+        if token.kind == "dimension" and before_it not in _VALUES:
+            step = {"before": -1, "after": 1}.get(after, 0)
             names = found.removed if is_excluded or step else found.breakdown
-            names = found.cleared if is_cleared else names
+            names = found.cleared if before_it == "all" else names
             names.append(token.name)
         elif token.kind == "measure":
-            (found.removed if is_negated else found.measures).append(token.name)
+            (found.removed if is_excluded else found.measures).append(token.name)
         elif token.kind == "number" and (number := as_number(token.text)):
-            if after.kind == "percent":
+            if after == "percent":
                 found.thresholds = {"match": {"percentage": as_json(number)}}
             elif number == int(number):
                 numbers.append(int(number))
         elif token.kind in _DIRECTIONS:
             found.direction = _DIRECTIONS[token.kind]
+    lists = _lists(kept)
+    labels = {t.name for _, part in lists for t in part if t.kind in {"label", "dimension"}}
     stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
-    stated |= years_of(token.text for token, *_ in values)
-    open_ones = {name for name in (*asked_by, *found.breakdown) if vocabulary.is_open(name)}
-    new = [name for name in open_ones if not vocabulary.is_date(name)]
     conditions = Conditions(vocabulary, stated or {*years}, {*found.breakdown})
-    own = {kept[at].name for at in labels.values()}
+    named = {*asked_by, *found.breakdown}
+    open_ones = [n for n in named if vocabulary.is_open(n) and not vocabulary.is_date(n)]
+    for is_unwanted, part in sorted(lists, key=itemgetter(0)):
+        known = [token for token in part if token.kind != "name"]  # "Bern, Basel and Genf"
+        for some in (_labelled(part, open_ones), known):
+            with suppress(NotReadError):
+                conditions.add(some, "ne" if is_unwanted else "eq")
+                break
     groups = dict.fromkeys((*reading.named, *found.breakdown))
     moved = _moved(before.filters, step, vocabulary) if step else {}
-    filters = _filters(values, conditions, new[0] if len(new) == 1 else "")
     return replace(
         reading,
         measures=reading.measures or found.measures,
         members=[],
-        breakdown=[name for name in groups if name not in own],
+        breakdown=[name for name in groups if name not in labels],
         removed=found.removed,
         cleared=found.cleared,
-        filters=moved | _with_read(filters, reading),
+        filters=moved | _with_read(conditions.arguments(), reading),
         thresholds=reading.thresholds or found.thresholds,
         count=reading.count or next(iter(numbers), None),
         direction=reading.direction or found.direction,
@@ -98,48 +91,45 @@ def named_in(
     )
 
 
-def _filters(
-    values: Sequence[tuple[Token, str, bool]], conditions: Conditions, new: str
-) -> dict[str, Any]:
-    """The conditions of values, each with its label and whether it is excluded.
+def _with_negation(tokens: Sequence[Token]) -> Iterator[tuple[str, Token, str, bool]]:
+    """Yield each token between the kinds beside it, and whether a word before it negates it."""
+    is_negated = False
+    for before, token, after in zip([_END, *tokens], tokens, [*tokens[1:], _END], strict=False):
+        is_negated &= token.mark not in _ENDING
+        if token.kind == "but":  # "everyone but Germany", "not rail but road"
+            is_negated = not (is_negated or token.mark) and after.kind in {"label", *_VALUES}
+        is_negated |= token.kind in _NEGATING
+        is_excluded = is_negated or after.kind in {"excluded", "out"}
+        yield before.kind, token, after.kind, is_excluded
 
-    A new name without a label is of the dimension `new`. A value is left out if its dimension or
-    its period is not clear.
+
+def _lists(tokens: Sequence[Token]) -> list[tuple[bool, list[Token]]]:
+    """The lists of values with their dimensions, and whether each is unwanted.
+
+    A negation is of the first list behind it, and ends at a mark.
     """
-    tokens: dict[tuple[bool, str], list[Token]] = {}
-    before = ""
-    for token, own, is_excluded in values:
-        label = own or (new if token.kind == "name" else "")
-        with suppress(NotReadError):
-            [(name, _)] = conditions.groups([*([_label(label)] if label else []), token])
-            is_unwanted = is_excluded and before in {"", name}
-            before = name if is_unwanted else ""
-            tokens.setdefault((is_unwanted, name), []).append(token)
-    for (is_unwanted, name), each in sorted(tokens.items(), key=lambda item: item[0][0]):
-        with suppress(NotReadError):
-            conditions.add([_label(name), *each], "ne" if is_unwanted else "eq")
-    return conditions.arguments()
+    lists: list[tuple[bool, list[Token]]] = []
+    is_used = False
+    for before, token, after, is_excluded in _with_negation(tokens):
+        is_used &= is_excluded and token.kind not in _NEGATING
+        if token.kind in {"label", *_VALUES} or (token.kind == "dimension" and before in _VALUES):
+            names = {each.name for each in lists[-1][1]} if lists else set[str]()
+            is_more = before in _LISTING or before == token.kind == "name"
+            is_more &= token.kind != "label" or token.name in names
+            is_more &= not (token.mark and lists and lists[-1][0])
+            is_more |= token.kind == "dimension"
+            if not (lists and is_more):
+                is_out = after in {"excluded", "out"}
+                lists.append((is_out or (is_excluded and not is_used), []))
+            lists[-1][1].append(token)
+            is_used |= is_excluded
+    return lists
 
 
-def _label(name: str) -> Token:
-    return Token("label", name, name)
-
-
-def _labels(tokens: Sequence[Token]) -> dict[int, int]:
-    """For the places of values, those of the dimensions that are named before or after them."""
-    found: dict[int, int] = {}
-    for at, value in enumerate(tokens):
-        for step in (-1, 1) if value.kind in _VALUES else ():
-            near = at + step
-            while 0 <= near < len(tokens) and tokens[near].kind in _BETWEEN:
-                near += step
-            is_apart = any(token.mark for token in tokens[min(at, near) + 1 : max(at, near) + 1])
-            other = tokens[near] if 0 <= near < len(tokens) else value
-            is_apart |= near > 0 and tokens[near - 1].kind in _GROUPING  # "by month in 2024"
-            is_own = other.kind == "dimension" and other.name in (value.values or {other.name})
-            if at not in found and is_own and not is_apart and near not in found.values():
-                found[at] = near
-    return found
+def _labelled(part: Sequence[Token], names: Sequence[str]) -> Sequence[Token]:
+    """Values with the only dimension that may have them, if they are new names without any."""
+    is_new = len(names) == 1 and {token.kind for token in part} == {"name"}
+    return [Token("label", names[0], names[0]), *part] if is_new else part
 
 
 def _as_value(token: Token) -> Token:
