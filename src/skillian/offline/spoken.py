@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
@@ -54,14 +55,11 @@ class _Spoken:
     def place_of(self, phrase: str) -> range:
         """The first place of the words of a phrase, in a row and not taken; empty if nowhere."""
         wanted = plain(phrase)
-        for start in range(len(self.words)):
-            text = ""
-            for end in range(start, len(self.words)):
-                text = f"{text} {self.words[end].plain}".strip()
-                if text == wanted and self.taken.isdisjoint(range(start, end + 1)):
-                    return range(start, end + 1)
-                if not wanted.startswith(text):
-                    break
+        for start, length in product(range(len(self.words)), range(1, 1 + len(wanted.split()))):
+            place = range(start, start + length)
+            text = " ".join(word.plain for word in self.words[start : place.stop])
+            if text == wanted and self.taken.isdisjoint(place):
+                return place
         return range(0)
 
     def arguments(self, schema: Mapping[str, Any], behind: int) -> dict[str, Any]:

@@ -160,9 +160,12 @@ def _explanation(result: Mapping[str, Any]) -> str:
 def _rows(
     result: Mapping[str, Any], none: str = "no rows for that", most: int = MOST_LISTED
 ) -> str:
-    if not result["rows"]:
+    rows, measures = result["rows"], result.get("measures", ())
+    if not rows:
         return f"{result['source']} has {none}."
-    return "\n".join([f"{result['source']}:", *_listed(result, most)])
+    named = (zip(result["columns"], row, strict=True) for row in rows[:most])
+    lines = with_list(f"{result['source']}:", (_pairs(each, measures) for each in named))
+    return "\n".join([lines, *_more(len(rows) > most)])
 
 
 def _behind(result: Mapping[str, Any], *, most: int) -> str:
@@ -218,12 +221,6 @@ def _passages(result: Mapping[str, Any]) -> str:
         f"{each['heading']} ({each['skill']}, {each['file']}):\n{each['text']}" for each in passages
     ]
     return "\n\n".join(lines[:_PASSAGES]) or "The knowledge has nothing about that."
-
-
-def _listed(result: Mapping[str, Any], most: int) -> list[str]:
-    columns, rows, measures = result["columns"], result["rows"], result.get("measures", ())
-    lines = [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows[:most]]
-    return [*lines, *_more(len(rows) > most)]
 
 
 def _pairs(pairs: Iterable[tuple[str, Any]], measures: Collection[str] = ()) -> str:

@@ -24,9 +24,9 @@ from skillian.offline.calls import (
 )
 from skillian.offline.changes import with_changes
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.filters import (
     BOUNDS,
-    OTHER,
     admitted,
     as_mapping,
     both,
@@ -43,6 +43,7 @@ from skillian.offline.language.reading import read
 from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
+from skillian.offline.named import NEGATING, value_lists
 from skillian.offline.plans import plan
 
 LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
@@ -51,8 +52,7 @@ CHECKED = {COMPARE, QUERY, *LOOKS}
 DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"ranked", "order", "direction", "rank"}
-_TURNING = {"not", "dont", "remove", "leave", "excluded"}
-_NEGATING = _TURNING | {"but", "ignore"}
+_TURNING = {"not", "dont", "remove", "excluded"}
 _SMALL = {"aux", "prep", "and", "or", "filler", "from"}
 _OF_LIMITS = {"percent", "cents", "currency", "tolerance", "within"}
 _DEFAULT_LIMIT = 50
@@ -191,10 +191,6 @@ class Turn:
             known = self._vocabulary.values.get(name, {}).values()
             is_open = self._vocabulary.is_open(name)
             sets = admitted(known, [wanted, *made], is_open=is_open)
-            end = self._vocabulary.last_day  # no data is later
-            if end is not None and is_open and name in self._vocabulary.timed:
-                within = [{value for value in each if value <= end.isoformat()} for each in sets]
-                sets = within if within[0] - {OTHER} else sets
             union = set[str]().union(*sets[1:])
             parts = self._parts_on(name)
             if union == sets[0] or self._is_doubtful(parts, wanted, made):
@@ -245,8 +241,6 @@ class Turn:
     def _unread(self) -> Iterator[Loss]:
         """Yield what is not read and in no call as it is written."""
         texts = {each.lower() for call in self.calls for each in values_of(call)}
-        asked = f" {plain(self.question)} "
-        texts |= {word for text in texts if f" {plain(text)} " in asked for word in text.split()}
         names = {name for call in self.calls for _, name in _parts(call)}
         names = names.union(*(call["filters"] for call in self.calls))
         numbers = {number_of(text) for text in texts}
@@ -254,8 +248,6 @@ class Turn:
         changing = {"value", "either"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
         changing |= set() if any("ne" in as_mapping(each) for each in filters) else _TURNING
-        if not of_kinds(self.tokens, {"out", "excluded"}):  # "I keep hearing"
-            changing -= {"leave"}
         if not any(call.get("order") for call in self.calls):
             changing |= {"most", "least", "rated", "descending", "ascending"}
         has_limits = any(call.get("thresholds") for call in self.calls)
@@ -347,18 +339,12 @@ class Turn:
 
     def _is_negated(self, value: str) -> bool:
         """Whether a negation is before or behind a value, or anywhere without the value."""
-        marks = [at for at, token in enumerate(self.tokens) if token.mark]
-        lists = [at for at in marks if self.tokens[at].values]
-        places = [at for at, t in enumerate(self.tokens) if value in (*t.values.values(), t.text)]
-        if not places:
-            return bool(of_kinds(self.tokens, _NEGATING))
-        for at in places:
-            start = max((each for each in marks if each <= at and each not in lists), default=0)
-            end = next((each for each in marks if each > at), len(self.tokens))
-            before, after = self.tokens[start:at], self.tokens[at:end]
-            if of_kinds(before, _NEGATING) or of_kinds(after, {"excluded", "out"}):
-                return True
-        return False
+        lists = [
+            is_unwanted
+            for is_unwanted, part in value_lists(arranged(self.tokens))
+            if any(value in (*token.values.values(), token.text) for token in part)
+        ]
+        return any(lists or of_kinds(self.tokens, NEGATING | {"excluded", "but"}))
 
     def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
         """A part that changes numbers, with the question that says it last, and without it."""
