@@ -106,23 +106,19 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
 
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     """What the question names that a look into this comparison would drop."""
-    if reading.removed or reading.replaced or reading.says.keys() & {"swap", "amended", "filter"}:
+    changed = (reading.removed, reading.replaced, reading.thresholds, reading.cleared)
+    if any(changed) or reading.says.keys() & {"swap", "amended", "filter"}:
         return "such a change"
-    if reading.thresholds or reading.cleared:
-        return "such limits or conditions"
-    if look != "drill":
-        before = known.arguments.get("filters", {})
-        other = [
-            f"{name}: {condition_words(value)}"
-            for name, value in reading.filters.items()
-            if before.get(name) != value
-        ]
-        measures = {*reading.measures} - {*(known.arguments.get("measures") or ())}
-        if measures or other:
-            return " or ".join([*sorted(measures), *other])
-    groups = {*(known.arguments.get("align_on") or reading.members)}
-    others = [*reading.breakdown, *(name for name in reading.members if name not in groups)]
-    return f"group by {' and '.join(others)}" if others and look != "explain" else ""
+    before, groups = known.arguments.get("filters", {}), known.arguments.get("align_on")
+    other = sorted({*reading.measures} - {*(known.arguments.get("measures") or ())})
+    other += [
+        f"{name}: {condition_words(value)}"
+        for name, value in reading.filters.items()
+        if before.get(name) != value
+    ]
+    named = [*reading.breakdown, *({*reading.members} - {*(groups or reading.members)})]
+    by = [f"group by {' and '.join(named)}"] if named and look != "explain" else []
+    return " or ".join((look != "drill" and other) or by)
 
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
