@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any
 
 from lark import Lark, UnexpectedToken
-from lark.lexer import Lexer
 from lark.lexer import Token as Terminal
 
 from skillian.offline.language.tokens import Token, text_of
@@ -22,26 +21,12 @@ _BESIDE = _WORDS | {
 }
 
 
-class _Tokens(Lexer):
-    """Passes on tokens that are already made."""
-
-    def __init__(self, _: Any) -> None:
-        pass
-
-    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Terminal]:  # noqa: ARG002
-        """Yield the terminals."""
-        for token in cast("Sequence[Token]", lexer_state):
-            terminal = Terminal(token.kind.upper(), token.text)
-            terminal.value = token
-            yield terminal
-
-
 @cache
 def _parser() -> tuple[Lark, frozenset[str]]:
     text = files("skillian.offline.language").joinpath("grammar.lark").read_text("utf-8")
     names = set(re.findall(r"\b[A-Z][A-Z_]+\b", re.sub("//.*", "", text)))
     declared = f"{text}\n%declare {' '.join(sorted(names))}\n"
-    return Lark(declared, parser="lalr", lexer=_Tokens), frozenset(names)
+    return Lark(declared, parser="lalr"), frozenset(names)
 
 
 def clauses_of(tokens: Sequence[Token]) -> tuple[list[Clause], list[Token]]:
@@ -69,12 +54,17 @@ def _parsed(tokens: Sequence[Token]) -> tuple[int, list[Clause] | None]:
     """The clauses of all tokens; or None, with the number of tokens that may begin clauses."""
     parser, names = _parser()
     known = next((i for i, t in enumerate(tokens) if t.kind.upper() not in names), len(tokens))
-    parse: Callable[[Sequence[Token]], Any] = cast("Any", parser).parse
+    state: Any = parser.parse_interactive()
+    at = 0
     try:
-        tree = parse(tokens[:known])
-    except UnexpectedToken as error:
-        at = cast("Any", error).token
-        return (known if at.type == "$END" else tokens.index(at.value)), None
+        for at, token in enumerate(tokens[:known]):  # noqa: B007
+            terminal = Terminal(token.kind.upper(), token.text)
+            terminal.value = token
+            state.feed_token(terminal)
+        at = known
+        tree = state.feed_eof()
+    except UnexpectedToken:
+        return at, None
     if known < len(tokens):
         return known, None
     return known, [(str(e.data), [token.value for token in e.children]) for e in tree.children]

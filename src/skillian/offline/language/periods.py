@@ -45,38 +45,29 @@ _TIME = re.compile(r"(?<=\d\d)[Tt ]\d\d:[\d:.]+$")
 _VERB = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
 """May as a verb."""
 _ORDER = r"(?:st|nd|rd|th)?"
+_LAST = _DAY.replace("day", "last")
+_DASH = r"\s*[-\u2013]\s*"
+_OF_MONTH = rf"\.?\s+(?:of\s+)?{_NAME}\b(?:,?\s+{_YEAR})?"
+_AND = r"(?:,|\s+(?:and|or))\s+"
+_DAYS = r"\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>"
+_UP_TO = rf"(?:{_DASH}|\s+(?(between)and|(?:to|until|till|through))\s+)(?:the\s+)?"
+_FROM = rf"\b(?P<between>between\s+(?:the\s+)?)?{_DAY}{_ORDER}"
+_NEXT = rf"(?=(?:\d\d?{_ORDER}{_AND}){{0,30}}\d\d?{_ORDER}{_OF_MONTH})"
+_START = rf"\b(?P<start>(?:{_MONTH})\.?(?:\s+(?:19|20)\d\d)?|[qh][1-4])"
 _RANGES = [
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
         # 10 to 20 April 2024, between 10 and 20 April, 10-20 April
-        (
-            (
-                rf"\b(?P<between>between\s+(?:the\s+)?)?{_DAY}{_ORDER}"
-                r"(?:\s*[-\u2013]\s*|\s+(?(between)and|(?:to|until|till|through))\s+)(?:the\s+)?"
-                rf"(?P<last>[12]\d|3[01]|0?[1-9]){_ORDER}\.?\s+(?:of\s+)?{_NAME}\b"
-                rf"(?:,?\s+{_YEAR})?"
-            ),
-            r"\g<between>\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
-        ),
+        (rf"{_FROM}{_UP_TO}{_LAST}{_ORDER}{_OF_MONTH}", rf"\g<between>{_DAYS}"),
         # 1, 2 and 5 May 2024
         (
-            (
-                rf"\b{_DAY}{_ORDER}(?P<join>,|\s+(?:and|or))\s+"
-                rf"(?=(?:\d\d?{_ORDER}(?:,|\s+(?:and|or))\s+){{0,30}}\d\d?{_ORDER}\.?\s+(?:of\s+)?{_NAME}\b"
-                rf"(?:,?\s+{_YEAR})?)"
-            ),
+            rf"\b{_DAY}{_ORDER}(?P<join>,|\s+(?:and|or))\s+{_NEXT}",
             r"\g<day> \g<name> \g<year>\g<join> ",
         ),
         # April 10-20, 2024
-        (
-            rf"\b{_NAME}\s+{_DAY}\s*[-\u2013]\s*(?P<last>[12]\d|3[01]|0?[1-9]),?\s+{_YEAR}",
-            r"\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
-        ),
+        (rf"\b{_NAME}\s+{_DAY}{_DASH}{_LAST},?\s+{_YEAR}", _DAYS),
         # June-August 2023, Q1-Q3 2024
-        (
-            rf"\b(?P<start>(?:{_MONTH})\.?(?:\s+(?:19|20)\d\d)?|[qh][1-4])[-\u2013](?=(?:{_MONTH}|[qh][1-4])\b)",
-            r"\g<start> - ",
-        ),
+        (rf"{_START}[-\u2013](?=(?:{_MONTH}|[qh][1-4])\b)", r"\g<start> - "),
         # from 2023 on
         (
             r"\b(?P<since>from\s+\S+(?:\s+(?:19|20)\d\d)?)\s+on(?=\s+by\b|[,;.?!]|$)",

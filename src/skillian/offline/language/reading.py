@@ -83,10 +83,7 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     found = [each for each in readings if not each.unread]
     others = [token for token in tokens if token.other]
     if not found:
-        small = {t.at for t in others if t.kind in {"filler", "aux"} and t.text.islower()}
-        taken = [[t for _, part in each.parts for t in part] for each in readings]
-        counts = [sum(t.kind != "value" or t.at not in small for t in each) for each in taken]
-        return readings[counts.index(max(counts))]
+        return readings[0]
     is_read, is_only = found[0] is readings[0], len(found) == 1
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=is_read)]
     is_empty = is_only and is_read and all(each.kind != "noun" for each in doubtful)
