@@ -68,7 +68,7 @@ def named_in(
     named = {*asked_by, *found.breakdown}
     open_ones = [n for n in named if vocabulary.is_open(n) and not vocabulary.is_date(n)]
     for is_unwanted, part in sorted(lists, key=itemgetter(0)):
-        known = [token for token in part if token.kind != "name"]  # "Bern, Basel and Genf"
+        known = [t for t in part if t.kind in {"label", "value", "period"}]  # "Bern and Genf"
         for some in (_labelled(part, open_ones), known):
             with suppress(NotReadError):
                 conditions.add(some, "ne" if is_unwanted else "eq")
