@@ -54,10 +54,9 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     _check_years(reading, before, vocabulary)
     is_added = "also" in said
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
-    if is_compared and reading.says.get("compare", "").startswith("same"):  # "the same in erp"
+    is_doubtful = reading.says.get("compare", "").startswith("same")  # "the same in erp"
+    if is_compared and (is_doubtful or before.sources == reading.sources):
         raise UnclearError(f"The same question for {reading.sources[0]}, or a comparison with it?")
-    if is_compared and before.sources == reading.sources:
-        raise UnclearError("Which other source should it be compared with?")
     is_same = before.sources == reading.sources and not (reading.names_data or reading.members)
     if is_same and not said & {"swap", "same_again"}:
         raise UnclearError(f"The last answer is about {reading.sources[0]} already.")

@@ -200,7 +200,7 @@ class _Reader:
         is_now = part[0].kind == "to" and is_timed  # until June, or now June?
         is_of = is_route and not is_timed and of_kinds(part, {"label"})  # "plants from P01"
         refuse_if(is_next or is_now or is_of, part)
-        is_place = not (is_timed or self._conditions.is_of_years(part))
+        is_place = not self._conditions.is_ordered(part)
         if part[0].kind == "from" and (is_place or is_relative):
             operator = "eq"  # "from EMEA", "from last year"
         self._conditions.add(part, operator)
@@ -213,7 +213,9 @@ class _Reader:
             part = [Token("from", "", ""), *part]
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
         joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
-        is_ordered = bool(ends) and self._conditions.is_ordered(part[: ends[0]])
+        first = part[: ends[0]] if ends else part
+        is_number = bool(of_kinds(first, {"label"})) and as_number(first[-1].text) is not None
+        is_ordered = is_number or self._conditions.is_ordered(first)
         if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
             self.condition(part[: joins[-1]])  # "for company 1001, May to July"
             self.range(part[joins[-1] + 1 :])

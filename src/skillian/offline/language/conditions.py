@@ -151,15 +151,10 @@ class Conditions:
         """Whether the first values of a clause are days or months."""
         return self.groups(part)[0][0] in self._vocabulary.timed
 
-    def is_of_years(self, part: Sequence[Token]) -> bool:
-        """Whether the first values of a clause are quarters or months of any year."""
-        return self._is_part_of_year(self.groups(part)[0][0])
-
     def is_ordered(self, part: Sequence[Token]) -> bool:
-        """Whether the first values of a clause are ordered, as numbers and months of a year are."""
+        """Whether the first values of a clause are periods, or months or quarters of any year."""
         name = self.groups(part)[0][0]
-        is_number = bool(of_kinds(part, {"label"})) and as_number(part[-1].text) is not None
-        return is_number or name in self._vocabulary.timed or self._is_part_of_year(name)
+        return name in self._vocabulary.timed or self._is_part_of_year(name)
 
     def _dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
         """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
