@@ -20,7 +20,8 @@ from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary
 
 _VALUES = {"value", "period", "name"}
-_NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
+NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
+"""Kinds of words that negate what is behind them."""
 _LISTING = {"label", "join", "either"}
 _DIRECTIONS: dict[str, Direction] = {
     **dict.fromkeys(("most", "descending", "rated"), "most"),
@@ -61,7 +62,7 @@ def named_in(
                 numbers.append(int(number))
         elif token.kind in _DIRECTIONS:
             found.direction = _DIRECTIONS[token.kind]
-    lists = _lists(kept)
+    lists = value_lists(kept)
     labels = {t.name for _, part in lists for t in part if t.kind in {"label", "dimension"}}
     stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
     conditions = Conditions(vocabulary, stated or {*years}, {*found.breakdown})
@@ -98,12 +99,12 @@ def _with_negation(tokens: Sequence[Token]) -> Iterator[tuple[str, Token, str, b
         is_negated &= token.mark not in _ENDING
         if token.kind == "but":  # "everyone but Germany", "not rail but road"
             is_negated = not (is_negated or token.mark) and after.kind in {"label", *_VALUES}
-        is_negated |= token.kind in _NEGATING
+        is_negated |= token.kind in NEGATING
         is_excluded = is_negated or after.kind in {"excluded", "out"}
         yield before.kind, token, after.kind, is_excluded
 
 
-def _lists(tokens: Sequence[Token]) -> list[tuple[bool, list[Token]]]:
+def value_lists(tokens: Sequence[Token]) -> list[tuple[bool, list[Token]]]:
     """The lists of values with their dimensions, and whether each is unwanted.
 
     A negation is of the first list behind it, and ends at a mark.
@@ -111,7 +112,7 @@ def _lists(tokens: Sequence[Token]) -> list[tuple[bool, list[Token]]]:
     lists: list[tuple[bool, list[Token]]] = []
     is_used = False
     for before, token, after, is_excluded in _with_negation(tokens):
-        is_used &= is_excluded and token.kind not in _NEGATING
+        is_used &= is_excluded and token.kind not in NEGATING
         if token.kind in {"label", *_VALUES} or (token.kind == "dimension" and before in _VALUES):
             names = {each.name for each in lists[-1][1]} if lists else set[str]()
             is_more = before in _LISTING or before == token.kind == "name"

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import (
@@ -25,6 +24,7 @@ from skillian.offline.calls import (
 )
 from skillian.offline.changes import with_changes
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.filters import (
     BOUNDS,
     admitted,
@@ -43,6 +43,7 @@ from skillian.offline.language.reading import read
 from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
+from skillian.offline.named import NEGATING, value_lists
 from skillian.offline.plans import plan
 
 LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
@@ -52,7 +53,6 @@ DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "lea
 """Kinds of tokens that ask for data."""
 _ORDERING = {"ranked", "order", "direction", "rank"}
 _TURNING = {"not", "dont", "remove", "excluded"}
-_NEGATING = _TURNING | {"but", "ignore", "leave"}
 _SMALL = {"aux", "prep", "and", "or", "filler", "from"}
 _OF_LIMITS = {"percent", "cents", "currency", "tolerance", "within"}
 _DEFAULT_LIMIT = 50
@@ -274,12 +274,15 @@ class Turn:
 
     def _unread_parts(self) -> list[Sequence[Token]]:
         """The clauses that mean nothing, and the words that are in none, each with its "not"."""
-        refused = self._reading.refused
+        refused = [part for part in self._reading.refused if len(part) > 1]
         parts = [*(part for _, part in self._reading.parts), *refused]
         read_at = {token.at for part in parts for token in part}
         found: list[list[Token]] = []
-        for before, token in pairwise([None, *self.tokens]):
-            if token is not None and token.at not in read_at:
+        for before, token, after in zip(
+            [None, *self.tokens], self.tokens, [*self.tokens[1:], None], strict=False
+        ):
+            is_idle = token.kind == "not" and after is not None and after.kind == "filler"
+            if token.at not in read_at and not is_idle:  # "not what I need"
                 last = found[-1][-1] if found else None
                 is_excluded = last is not None and last is before and last.kind == "not"
                 found[-1:] = [[*found[-1], token]] if is_excluded else [*found[-1:], [token]]
@@ -315,7 +318,7 @@ class Turn:
                     yield text
 
     def _is_said(self, name: str, condition: Any) -> bool:
-        """Whether the user has said all values of a condition, and excluded something if it does.
+        """Whether the user has said all values of a condition, and that they are excluded.
 
         Of values that differ only in case or number, none is said but one in quotes.
         """
@@ -326,13 +329,22 @@ class Turn:
         return (
             bool(values)
             and not BOUNDS & {*parts_of(condition)}
-            and (not is_turned or bool(of_kinds(self.tokens, _NEGATING)))
+            and (not is_turned or all(map(self._is_negated, values)))
             and all(
                 (value in words if plain(value) in KINDS else f" {plain(value)} " in said)
                 and (f'"{value}"' in self.question or (name, plain(value)) not in alike)
                 for value in values
             )
         )
+
+    def _is_negated(self, value: str) -> bool:
+        """Whether a negation is before or behind a value, or anywhere without the value."""
+        lists = [
+            is_unwanted
+            for is_unwanted, part in value_lists(arranged(self.tokens))
+            if any(value in (*token.values.values(), token.text) for token in part)
+        ]
+        return any(lists or of_kinds(self.tokens, NEGATING | {"excluded", "but"}))
 
     def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
         """A part that changes numbers, with the question that says it last, and without it."""
