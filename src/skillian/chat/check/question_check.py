@@ -153,7 +153,7 @@ class Turn:
         with suppress(UnclearError):
             measures = reading.measures or self.calls[0]["measures"]
             reading = replace(reading, ordered_by=order_of(reading, measures)[:1])
-        is_added = "also" in reading.says
+        reading, is_added = replace(reading, is_singular=False), "also" in reading.says
         try:
             whole = with_changes(reading, before, is_added=is_added)
         except UnclearError:
