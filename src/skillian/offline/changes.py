@@ -38,6 +38,12 @@ def without_limits(asked: Reading, groups: Sequence[str]) -> Reading:
     return replace(asked, filters=filters, thresholds={}, count=None, ordered_by=[])
 
 
+def with_limit(asked: Reading, kind: str, number: Any, before: Reading | None = None) -> Reading:
+    """The question with a tolerance if it has none, and if the one before it had any."""
+    is_kept = asked.thresholds or not number or (before is not None and not before.thresholds)
+    return asked if is_kept else replace(asked, thresholds={"match": {kind: number}})
+
+
 def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
     said, before = reading.says.keys(), reading_of(last.arguments)

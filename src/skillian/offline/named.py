@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from skillian.offline.calls import UnclearError
-from skillian.offline.changes import with_changes, without_limits
+from skillian.offline.changes import with_changes, with_limit, without_limits
 from skillian.offline.language.arrangement import arranged, is_member
 from skillian.offline.language.conditions import Conditions, NotReadError, as_json
 from skillian.offline.language.filters import parts_of
@@ -47,6 +47,7 @@ def named_in(
     ]
     found, step = Reading(), 0
     numbers: list[int] = []
+    percentage: int | float | str = 0
     for before_it, token, after, is_excluded in _with_negation(kept):
         if token.kind == "dimension" and before_it not in _VALUES:
             step = {"before": -1, "after": 1}.get(after, 0)
@@ -57,7 +58,7 @@ def named_in(
             (found.removed if is_excluded else found.measures).append(token.name)
         elif token.kind == "number" and (number := as_number(token.text)):
             if after == "percent":
-                found.thresholds = {"match": {"percentage": as_json(number)}}
+                percentage = as_json(number)
             elif number == int(number):
                 numbers.append(int(number))
         elif token.kind in _DIRECTIONS:
@@ -76,7 +77,7 @@ def named_in(
                 break
     groups = dict.fromkeys((*reading.named, *found.breakdown))
     moved = _moved(before.filters, step, vocabulary) if step else {}
-    return replace(
+    whole = replace(
         reading,
         measures=reading.measures or found.measures,
         members=[],
@@ -84,12 +85,12 @@ def named_in(
         removed=found.removed,
         cleared=found.cleared,
         filters=moved | _with_read(conditions.arguments(), reading),
-        thresholds=reading.thresholds or found.thresholds,
         count=reading.count or next(iter(numbers), None),
         direction=reading.direction or found.direction,
         says={"only": "", "remove": ""},
         unread=[],
     )
+    return with_limit(whole, "percentage", percentage)
 
 
 def _with_negation(tokens: Sequence[Token]) -> Iterator[tuple[str, Token, str, bool]]:
@@ -172,9 +173,8 @@ def changes(whole: Reading, before: Reading, vocabulary: Vocabulary) -> Iterator
     The second one has neither its limits nor its conditions on groups that are named.
     """
     if len(before.sources) > 1:
-        limits = {"match": {"absolute": whole.count}} if whole.count and before.thresholds else {}
-        limits = whole.thresholds or limits
-        whole = replace(whole, count=None, direction="", thresholds=limits)
+        limited = with_limit(whole, "absolute", whole.count, before)
+        whole = replace(limited, count=None, direction="")
     timed = vocabulary.of_periods
     others = [n for n in before.filters if n in timed and {*whole.filters} & timed]
     gone = [*whole.cleared, *whole.removed]
