@@ -237,6 +237,13 @@ def test_relative_periods(today: date, text: str, month: object) -> None:
         ("visits in May 2024", {"month": "2024-05"}),
         ("visits for year 2024", {"year": "2024"}),
         ("visits from May to July 2024", {"month": {"between": ["2024-05", "2024-07"]}}),
+        ("visits for all of 2024", {"year": "2024"}),
+        ("visits from the month of May 2024 on, by tier", {"month": {"gte": "2024-05"}}),
+        ("visits as from May 2024", {"month": {"gte": "2024-05"}}),
+        (
+            "visits in tiers other than FIRST where the tier is not DO",
+            {"tier": {"ne": ["FIRST", "DO"]}},
+        ),
         ("visits to FIRST", {"tier": "FIRST"}),
         ("visits for June 2024 and 2023", None),
         ("visits by month only", None),

@@ -68,11 +68,11 @@ _RANGES = [
         (rf"\b{_NAME}\s+{_DAY}{_DASH}{_LAST},?\s+{_YEAR}", _DAYS),
         # June-August 2023, Q1-Q3 2024
         (rf"{_START}[-\u2013](?=(?:{_MONTH}|[qh][1-4])\b)", r"\g<start> - "),
-        # from 2023 on
-        (
-            r"\b(?P<since>from\s+\S+(?:\s+(?:19|20)\d\d)?)\s+on(?=\s+by\b|[,;.?!]|$)",
-            r"\g<since> onwards",
-        ),
+        # from 2023 on, from the 4th of October 2024 on
+        (r"\b(?P<since>from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;.?!]|$)", r"\g<since> onwards"),
+        # all of 2024, the month of May 2024
+        (r"\b(?:all|(?:the\s+)?whole)\s+of\s+(?=(?:19|20)\d\d\b)", ""),
+        (rf"\bmonth\s+of\s+(?=(?:{_MONTH})\.?(?:,|\s+of)?\s+(?:19|20)\d\d\b)", ""),
         (r"\bover\s+(?=(?:the\s+)?(?:last|past)\b)", "in "),
         (r"\bother\s+(?P<noun>[\w-]+)\s+than\b", r"\g<noun> other than"),
         (rf"\bfirst\s+of\s+(?=(?:{_MONTH})\b)", "1 "),
