@@ -354,6 +354,9 @@ class _Reader:
         self._reading.units += add_limits(part, self._reading.thresholds)
         self._reading.says["amended"] = text_of(part)
 
+    def counted(self, part: Sequence[Token]) -> None:
+        raise NotReadError(text_of(part))
+
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
     """What the tokens of a question say; periods without a year are of `years`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from lark import Lark, UnexpectedToken
 from lark.lexer import Token as Terminal
@@ -54,7 +54,7 @@ def _parsed(tokens: Sequence[Token]) -> tuple[int, list[Clause] | None]:
     """The clauses of all tokens; or None, with the number of tokens that may begin clauses."""
     parser, names = _parser()
     known = next((i for i, t in enumerate(tokens) if t.kind.upper() not in names), len(tokens))
-    state: Any = parser.parse_interactive()
+    state = cast("Any", parser).parse_interactive()
     at = 0
     try:
         for at, token in enumerate(tokens[:known]):  # noqa: B007

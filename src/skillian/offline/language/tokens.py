@@ -235,7 +235,8 @@ class _Place:
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
         # "no country in", "country is not IS"
-        is_apart = is_small or self._is_compared(english) or self._is_grouped()
+        is_copula = english is not None and english.kind == "aux" and self._is_linked()
+        is_apart = is_small or is_copula or self._is_grouped()
         is_labelled &= not is_apart or text in values.values()
         is_labelled &= english is None or english.kind != "number"
         is_month = phrase == "may" and not is_verb(self.question, self.words[self.at].start)
@@ -296,9 +297,9 @@ class _Place:
         kind = next((each for each in kinds if each not in {"dimension", "and"}), "")
         return kind in _BEFORE_DIMENSION
 
-    def _is_compared(self, english: Token | None) -> bool:
-        """Whether a word is the verb between a dimension and a value of it, or "not"."""
-        if english is None or english.kind != "aux" or self._previous() != "dimension":
+    def _is_linked(self) -> bool:
+        """Whether a dimension is before this word, and after it a value of it or "not"."""
+        if self._previous() != "dimension":
             return False
         values = self.part.plain_values.get(self._following(), {})
         return self.before[-1].name in values or KINDS.get(self._following()) == "not"
@@ -325,6 +326,7 @@ class _Place:
             return self._number(phrase, text)
         codes = [each for each in text.split() if each.isupper() and 1 < len(each) <= 4]  # noqa: PLR2004
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
+        is_contracted &= not self._is_linked()  # "country isn't Germany"
         # "all but NO", "on OR before"
         has_value = codes != [text] and any(c.lower() in self.part.plain_values for c in codes)
         is_small = codes == [text] and kind in {"filler", "aux", "prep"}
