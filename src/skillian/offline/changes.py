@@ -119,7 +119,7 @@ def _change_order(whole: Reading, reading: Reading, before: Reading) -> None:
     elif before.ordered_by and not reading.ordered_by:
         gone = names - {*whole.measures, *whole.breakdown}
         is_replaced = gone <= {*before.measures} and len(whole.measures) == 1
-        if gone and before.count and not is_replaced:
+        if gone and (before.count or not whole.measures) and not is_replaced:
             raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
         sign = "-" if before.ordered_by[0].startswith("-") else ""
         whole.ordered_by = [f"{sign}{whole.measures[0]}"] if gone else before.ordered_by

@@ -27,6 +27,7 @@ from tinyagent import (
     RunFinished,
     ScriptedModel,
     TextDelta,
+    ToolCall,
     ToolFinished,
     scripted_call,
 )
@@ -210,6 +211,22 @@ def test_a_measure_that_the_user_denies_is_not_lost() -> None:
     made = [merged("query_source", call, Earlier())]
     question = "Sorry, I meant fees, not tax: ledger by plant"
     assert Turn(question, vocabulary, made).losses() == []
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+@pytest.mark.parametrize("question", ["drop fees: by kind", "tax and rent by kind"])
+def test_a_change_of_an_ordered_answer_that_the_planner_would_ask_back_holds_nothing_up(
+    question: str, limit: int | None
+) -> None:
+    known = DimensionWords((), ("A1", "B2"))
+    words = SourceWords({"fees": (), "tax": (), "rent": ()}, {"plant": known, "kind": known})
+    order = {"order": ["-fees"]} | ({"limit": limit} if limit else {})
+    call: Call = {"source": "ledger", "measures": ["fees"], "dimensions": ["plant"], **order}
+    earlier = Earlier(ToolCall("1", "query_source", call), sources=("ledger",))
+    answer: Call = {"source": "ledger", "measures": ["tax", "rent"], "dimensions": ["kind"]}
+    made = [merged("query_source", answer, earlier)]
+    turn = Turn(question, Vocabulary({"ledger": words}), made, earlier)
+    assert [each.text for each in turn.losses() if each.readings] == []
 
 
 async def test_two_calls_may_share_a_list(opened: Opened) -> None:
