@@ -179,11 +179,11 @@ def _parsed(cursor: Cursor, text: str) -> duckdb.Statement:
 
 @contextmanager
 def planning(cursor: Cursor, text: str) -> Generator[None]:
-    """Plan a statement about hundreds of columns without what DuckDB is slow at.
+    """Plan a statement about hundreds of columns without the optimizations that are slow then.
 
-    The time that statistics and moving projections take grows with the square of the number of
-    columns. What other threads plan meanwhile is not optimized so either, and only may be slower.
-    The tree that the statement was made of is in cycles, and takes memory that its plan needs.
+    Their time grows with the square of the number of columns. Statements that other threads plan
+    meanwhile go without them, too, and may only be slower. The tree that the statement was made of
+    has cycles: it is collected first, since the plan needs its memory.
     """
     if len(text) < _WIDE:
         yield

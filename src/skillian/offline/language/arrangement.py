@@ -84,10 +84,10 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     kept: list[Token] = []
     following = [*named[1:], _END, _END]
     for token, after, second in zip(named, following, following[1:], strict=False):
-        before = kept[-1] if kept else _END
+        is_bounded = bool(kept) and kept[-1].kind in _BOUNDS
         if token.kind == "prep" and second.kind == "level":  # "at company level"
             kept.append(replace(token, kind="by"))
-        elif token.kind != "prep" or after.kind in _UNITS or before.kind in _BOUNDS:
+        elif token.kind != "prep" or after.kind in _UNITS or is_bounded:
             kept.append(token)
     return kept
 
@@ -114,12 +114,12 @@ def _is_of_group(before: Sequence[Token]) -> bool:
 
     The second of a group without "and" is not: "by country, channel not web".
     """
-    kinds = [token.kind for token in before]
-    end = len(kinds)
-    while end and kinds[end - 1] in {"dimension", *_JOINS}:
-        end -= 1
-    *_, limit, word = ("", "", *kinds[:end])
-    return word in _BLOCKING and limit not in _LIMITING and kinds[end:] != ["dimension"]
+    kinds = ["", "", *(token.kind for token in before)]
+    group: list[str] = []
+    while kinds[-1] in {"dimension", *_JOINS}:
+        group.append(kinds.pop())
+    *_, limit, word = kinds
+    return word in _BLOCKING and limit not in _LIMITING and group != ["dimension"]
 
 
 def _is_of(token: Token, value: Token) -> bool:

@@ -26,6 +26,7 @@ from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, si
 
 _LONGEST = 7
 _LONGEST_COUNT = 2
+_CODE_LENGTHS = range(2, 5)
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
@@ -324,7 +325,7 @@ class _Place:
         kind = KINDS.get(phrase)
         if kind is None or (kind == "adjective" and phrase not in self.part.plain_values):
             return self._number(phrase, text)
-        codes = [each for each in text.split() if each.isupper() and 1 < len(each) <= 4]  # noqa: PLR2004
+        codes = [each for each in text.split() if each.isupper() and len(each) in _CODE_LENGTHS]
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
         is_contracted &= not self._is_linked()  # "country isn't Germany"
         # "all but NO", "on OR before"
