@@ -69,18 +69,29 @@ class Engine:
 def _untried(
     title: str, scheme: str, connector: str, driver: str, *, dialect: str = "", rules: str = ""
 ) -> Engine:
-    """A vendor's database; unless stated, what it needs has the name of its scheme or module."""
+    """A vendor's database that was never tried.
+
+    Its dialect is named after its scheme, and its rules are those of the connector's module, unless
+    stated.
+    """
     module = connector.partition(":")[0]
-    extra = module.rpartition(".")[2] if module.startswith("dbapi.") else scheme
-    schemes, drivers, dialect = (scheme,), (driver,), dialect or scheme
     return Engine(
-        title, schemes, dialect, connector, rules or module, extra, drivers, is_tried=False
+        title,
+        schemes=(scheme,),
+        dialect=dialect or scheme,
+        connector=connector,
+        rules=rules or module,
+        extra=module.rpartition(".")[2] if module.startswith("dbapi.") else scheme,
+        drivers=(driver,),
+        is_tried=False,
     )
 
 
 ENGINES = (
     _untried(
-        *("ClickHouse", "clickhouse", "clickhouse.connector:ClickHouseConnector"),
+        "ClickHouse",
+        "clickhouse",
+        "clickhouse.connector:ClickHouseConnector",
         "clickhouse_connect",
         rules="clickhouse.dialect",
     ),
@@ -91,7 +102,10 @@ ENGINES = (
     _untried("Snowflake", "snowflake", "dbapi.snowflake:SnowflakeConnector", "snowflake"),
     _untried("BigQuery", "bigquery", "dbapi.bigquery:BigQueryConnector", "google.cloud.bigquery"),
     _untried(
-        *("Databricks", "databricks", "dbapi.databricks:DatabricksConnector", "databricks"),
+        "Databricks",
+        "databricks",
+        "dbapi.databricks:DatabricksConnector",
+        "databricks",
         rules="spark.dialect",
     ),
     Engine(

@@ -116,7 +116,8 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
         for name, value in reading.filters.items()
         if before.get(name) != value
     ]
-    named = [*reading.breakdown, *({*reading.members} - {*(groups or reading.members)})]
+    others = [name for name in reading.members if name not in (groups or reading.members)]
+    named = [*reading.breakdown, *others]
     by = [f"group by {' and '.join(named)}"] if named and look != "explain" else []
     return " or ".join((look != "drill" and other) or by)
 

@@ -24,7 +24,8 @@ def write_junit(outcomes: Sequence[Outcome]) -> str:
     root = Element("testsuites")
     for outcome in outcomes:
         cases = list(_cases(outcome))
-        name, started, sentences = outcome.comparison.name, datetime.now(UTC), tuple[str, ...]()
+        name, started = outcome.comparison.name, datetime.now(UTC)
+        sentences: Sequence[str] = ()
         if not isinstance(outcome, Failed):
             result = outcome.result
             started, sentences = datetime.fromisoformat(result.started), result.sentences

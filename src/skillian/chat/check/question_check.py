@@ -157,8 +157,8 @@ class Turn:
         try:
             whole = with_changes(reading, before, is_added=is_added)
         except UnclearError:
-            plain_before = replace(before, filters={}, ordered_by=[], count=None)
-            whole = with_changes(reading, plain_before, is_added=is_added)
+            bare = replace(before, filters={}, ordered_by=[], count=None)
+            whole = with_changes(reading, bare, is_added=is_added)
         tool = COMPARE if len(whole.sources) > 1 else QUERY
         return merged("", call_of(tool, whole).arguments, Earlier())
 

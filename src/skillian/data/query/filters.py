@@ -103,14 +103,13 @@ def condition_sql(
     tests: list[exp.Expr] = []
     if present:
         tests.append(exp.In(this=value.copy(), expressions=present))
-    has_null = None in condition.values
-    if has_null:
+    if None in condition.values:
         tests.append(sql.is_null(value))
-    if condition.operator != "in" and not has_null:
+    elif condition.operator != "in":
         # NOT IN alone drops rows with NULL.
-        tests = [exp.Not(this=tests[0]), sql.is_null(value)]
+        return exp.Paren(this=sql.any_of([exp.Not(this=tests[0]), sql.is_null(value)]))
     either = exp.Paren(this=sql.any_of(tests))
-    return exp.Not(this=either) if condition.operator != "in" and has_null else either
+    return either if condition.operator == "in" else exp.Not(this=either)
 
 
 def _conditions(

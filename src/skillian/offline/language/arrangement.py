@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from skillian.offline.language.periods import are_years
-from skillian.offline.language.tokens import Token, as_number
+from skillian.offline.language.tokens import Token, as_number, of_kinds
 from skillian.offline.language.vocabulary import is_plural
 
 _POLITE = {"filler", "noun", "show", "where"}
@@ -135,9 +135,10 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
         is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
         is_label = operator.kind in _COMPARING and _is_of(token, value) and not is_next
+        before = kept[:at]
         # "by fuel, for plants other than P63"
-        is_apart = token.prep is not None and kept[at - 1].kind == "dimension"
-        if is_label and (is_apart or not _is_of_group(kept[:at])):
+        is_apart = token.prep is not None and bool(of_kinds(before[-1:], {"dimension"}))
+        if is_label and (is_apart or not _is_of_group(before)):
             kept[at : at + 2] = [operator, token]
     return kept
 
