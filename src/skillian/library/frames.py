@@ -37,7 +37,7 @@ def frame_of(value: Any, name: str) -> Frame:
         if _room(value) == "pandas":
             return _of_pandas(value, name)
         collected = value.collect() if _is_lazy(value) else value
-        _check_objects(collected)
+        _check_types(collected)
         rows = arrow.RecordBatchReader.from_stream(collected).read_all()
         return _readable(rows, name)
     except arrow.ArrowException as error:
@@ -124,12 +124,14 @@ def _reason(error: Exception) -> str:
     return text.partition(". Detail: Python")[0].rstrip(".")
 
 
-def _check_objects(frame: Any) -> None:
-    """Refuse Python objects in polars, which exports where they are in memory."""
+def _check_types(frame: Any) -> None:
+    """Refuse columns of polars that Arrow does not have; of objects it exports their addresses."""
     if _room(frame) == "polars":
         for column, kind in frame.schema.items():
             if str(kind) == "Object":
                 raise arrow.ArrowInvalid(f"column {column!r} holds Python objects")
+            if str(kind) in {"Int128", "UInt128"}:
+                raise arrow.ArrowInvalid(f"column {column!r} is {kind}, which Arrow does not have")
 
 
 def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:

@@ -180,6 +180,7 @@ def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
         (_objects(date(2024, 1, 1), MORNING).astype("category"), "'v': not all"),
         (_objects("\ud83d"), "'v': 'utf-8' codec"),
         (pl.DataFrame({"v": pl.Series([{1}], dtype=pl.Object)}), "'v' holds Python objects"),
+        (pl.DataFrame({"v": [2**70]}), "'v' is Int128, which Arrow does not have; convert"),
         (_of_arrow([1], _arrow.duration("ns")), "'v': Casting from duration"),
         (_of_arrow([[1]], _arrow.list_(_arrow.duration("ns"))), "'v': durations have nanoseconds"),
         (_of_arrow([(0, 0, 1)], _arrow.month_day_nano_interval()), "'v': durations have nano"),
