@@ -28,8 +28,8 @@ _SAMPLE_ROWS = 2048
 _SMALL_BYTES = 8_000_000
 _MAX_FILES = 256
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-_ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6}0{0,3})?)?"
+_ZONE = "(Z| UTC|[+-][0-9]{2}(:?[0-9]{2})?)"
 _PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+"
 _BARE = "[0-9]e[0-9]{1,3}"
 _SCIENTIFIC = rf"[0-9](\.[0-9]+)?[eE][+-][0-9]{{1,3}}|[0-9]\.[0-9]+[eE][0-9]{{1,3}}|{_BARE}"
@@ -235,6 +235,8 @@ def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
         template += " THEN CAST(CAST(TRY_STRPTIME(value, how) AS DATE) AS TEXT) ELSE value END"
         how = exp.Literal.string(form.options.dates)
         return filled(template, "duckdb", value=_column(name), how=how)
+    if kind == "TIMESTAMP WITH TIME ZONE":  # some programs write a space before the offset
+        return filled("REPLACE(REPLACE(v, ' +', '+'), ' -', '-')", "duckdb", v=_column(name))
     return _column(name)
 
 

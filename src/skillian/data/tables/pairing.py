@@ -26,10 +26,11 @@ from skillian.data.tables.columns import (
 )
 from skillian.data.tables.keys import primary_key, proposed_keys
 from skillian.data.tables.place import SideRows, null_of
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import CellType, cell_type
 from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError
 
 _REASONS = 3
+_NUMBERS = frozenset({"integer", "decimal", "float"})
 
 
 async def paired_sides(
@@ -65,7 +66,8 @@ async def _pairing(
     """The pairs of columns.
 
     A column without any value fits every type. A whole number or date of a text file, whose types
-    are only found from its values, is compared with a text of a database as it is written.
+    are only found from its values, is compared with a text of a database as it is written; a text
+    of a file with a number, if all of the column are numbers.
     """
     columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
     dialects = sides[0].connector.dialect, sides[1].connector.dialect
@@ -76,15 +78,10 @@ async def _pairing(
         names = refused.column, partners[refused.column]
         for index, (side, name) in enumerate(zip(sides, names, strict=True)):
             kind = columns[1 - index][names[1 - index]]
-            if not await side.has_values(name):
-                instead[index][name] = null_of(kind, dialects)
-            elif kind.kind == "text" and _is_written(columns[index][name], side, sides[1 - index]):
-                instead[index][name] = exp.cast(side.value(name), "TEXT")
-                kind = CellType("text", "VARCHAR")
-            else:
-                continue
-            columns[index][name] = kind
-            break
+            fitted = await _fitted(name, kind, side, sides[1 - index])
+            if fitted is not None:
+                instead[index][name], columns[index][name] = fitted
+                break
     if any(instead):
         pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
     for pair in pairing.misplaced:
@@ -100,6 +97,20 @@ async def _pairing(
     if dialects[0] != dialects[1]:
         pairing = of_two_engines(pairing)
     return pairing, (replace(sides[0], instead=instead[0]), replace(sides[1], instead=instead[1]))
+
+
+async def _fitted(
+    name: str, kind: CellType, side: SideRows, other: SideRows
+) -> tuple[exp.Expr, CellType] | None:
+    """What a column is read as to be compared with one of this type; None if it is not."""
+    own = side.type_of(name)
+    if not await side.has_values(name):
+        return null_of(kind, (side.connector.dialect, other.connector.dialect)), kind
+    if kind.kind == "text" and _is_written(own, side, other):
+        return exp.cast(side.value(name), "TEXT"), CellType("text", "VARCHAR")
+    if own.kind == "text" and kind.kind in _NUMBERS and (found := await side.number_in(name)):
+        return exp.cast(side.value(name), found.sql, dialect="duckdb"), cell_type(found, "duckdb")
+    return None
 
 
 def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:

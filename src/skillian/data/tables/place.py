@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
-from skillian.connectors.base import Connector
+from skillian.connectors.base import ColumnType, Connector
+from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Workspace
+from skillian.connectors.duckdb.statement import column_type
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.query.binding import BoundSource, SharedEngine, shared_engine
@@ -29,6 +31,14 @@ from skillian.data.tables.types import CellType, cell_type, transported
 from skillian.errors import UnreadableColumnError
 from skillian.tasks import Progress, phase, together
 
+_BIGINT_DIGITS = 19
+_WIDTH = {
+    "others": r"COUNT_IF(NOT REGEXP_FULL_MATCH(v, '-?(0|[1-9][0-9]*)(\.[0-9]+)?'))",
+    "digits": "MAX(LENGTH(SPLIT_PART(LTRIM(v, '-'), '.', 1)))",
+    "scale": "MAX(LENGTH(SPLIT_PART(v, '.', 2)))",
+}
+"""What the texts of a column would need as numbers."""
+
 
 @dataclass(slots=True, eq=False)
 class SideRows:
@@ -38,7 +48,8 @@ class SideRows:
         source: The source.
         where: The filters.
         parameters: Their values; both sides have the same, since one statement reads both.
-        instead: Columns that are read as another value: as NULL if they have none, or as a text.
+        instead: Columns that are read as another value: as NULL if they have none, or a file's as
+            texts or as numbers.
         tests: What else the rows meet.
     """
 
@@ -67,11 +78,10 @@ class SideRows:
         value = self.instead.get(column)
         return sql.column(column, "source") if value is None else value.copy()
 
-    @property
-    def texts(self) -> list[str]:
-        """The columns of a text file that are read as they are written."""
-        values = self.instead.items()
-        return [name for name, value in values if isinstance(value.this, exp.Column)]
+    def read_as(self, *, text: bool) -> list[str]:
+        """The columns of a file that are read as texts, as they are written; or as numbers."""
+        casts = [item for item in self.instead.items() if isinstance(item[1].this, exp.Column)]
+        return [name for name, cast in casts if cast.is_type(exp.DType.TEXT) == text]
 
     def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
         """A SELECT of these expressions."""
@@ -87,6 +97,23 @@ class SideRows:
         except UnreadableColumnError:
             return True
         return bool(row["n"])
+
+    async def number_in(self, column: str) -> ColumnType | None:
+        """The type of the numbers that all texts of a file's column are; None if some are not.
+
+        JSON and workbooks often hold numbers as texts. Codes such as 007 and 1e5 are none.
+        """
+        table = self.source.table
+        if not (table.inferred and table.engine == "files"):
+            return None
+        found = {
+            name: filled(text, "duckdb", v=self.value(column)) for name, text in _WIDTH.items()
+        }
+        [row] = await self.fetch(self.rows([sql.named(each, name) for name, each in found.items()]))
+        if row["others"] or row["digits"] + row["scale"] > sql.MAX_DIGITS:
+            return None
+        is_whole = not row["scale"] and row["digits"] < _BIGINT_DIGITS
+        return column_type("BIGINT" if is_whole else f"DECIMAL({sql.MAX_DIGITS},{row['scale']})")
 
     async def first(self, cells: Mapping[str, CellType], limit: int) -> list[tuple[Any, ...]]:
         """The first rows, with the cells of these columns as they travel."""

@@ -92,10 +92,13 @@ def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
         table = side.source.table
         if table.remark:
             yield f"{side.name} {table.remark}."
-        if side.texts:
-            is_one = len(side.texts) == 1
+        if texts := side.read_as(text=True):
+            is_one = len(texts) == 1
             how = "is compared as text, as it is" if is_one else "are compared as text, as they are"
-            yield f"{', '.join(side.texts)} of {side.name} {how} written."
+            yield f"{', '.join(texts)} of {side.name} {how} written."
+        if numbers := side.read_as(text=False):
+            is_are = "is" if len(numbers) == 1 else "are"
+            yield f"{', '.join(numbers)} of {side.name} {is_are} text, and compared as numbers."
 
 
 def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:

@@ -101,7 +101,7 @@ TYPES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "BOOLEAN": (("TRUE", "false"),),
     "DATE": (("2024-02-29",),),
-    "TIMESTAMP": (("2024-02-29 10:00:00.123456",),),
+    "TIMESTAMP": (("2024-02-29 10:00:00.123456",), ("2024-02-29 10:00:00.1234560",)),
     "TIMESTAMP WITH TIME ZONE": (("2024-02-29T10:00Z", "2024-02-29T10:00+05:30"),),
     "VARCHAR": (
         *(("001",), ("+1",), ("1" * 39,), ("1" * 30, "0." + "1" * 9), ("01.5",), ("1,5",)),
@@ -120,6 +120,19 @@ TYPES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("2024-02-29T10:00Z", "2024-02-29T10:00"),
     ),
 }
+
+
+INSTANTS = (
+    *("2024-02-29 10:00:00.500+0530", "2024-02-29T04:30:00.5Z", "2024-02-29 04:30:00.5000000 UTC"),
+    *("2024-02-29 10:00:00.5 +05:30", "2024-02-28 22:30:00.5 -0600", "2024-02-29 04:30:00.5+00"),
+)
+"""One instant as pyarrow, polars, BigQuery, SQL Server, Snowflake and PostgreSQL write it."""
+
+
+def test_offsets_are_read_as_programs_write_them() -> None:
+    types, values = read({"a": [*INSTANTS]})
+    assert types == {"a": "TIMESTAMP WITH TIME ZONE"}
+    assert {*values["a"]} == {datetime(2024, 2, 29, 4, 30, 0, 500_000, UTC)}
 
 
 def test_types() -> None:

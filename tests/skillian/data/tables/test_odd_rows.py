@@ -66,6 +66,27 @@ def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_p
     assert "add '?null=NA'" in refused.reason
 
 
+def test_texts_of_a_file_are_compared_with_numbers_if_all_of_them_are(
+    store: Store, tmp_path: Path
+) -> None:
+    rows = "(1, 1.50, 7, 2.5), (2, 0.05, 8, 1e-3), (3, NULL, NULL, NULL)"
+    numbers = good(store, "id BIGINT, x DECIMAL(9, 2), code INT, f DOUBLE", rows)
+    file = tmp_path / "a.jsonl"
+    file.write_text(
+        '{"id": "1", "x": "1.5", "code": "007", "f": "2.50"}\n'
+        '{"id": "2", "x": "0.06", "code": "8", "f": "0.001"}\n{"id": "3"}\n'
+    )
+    for pair in ((str(file), numbers), (numbers, str(file))):
+        result = compared(*pair)
+        assert (result.key.columns, result.rows.matched, result.rows.differing) == (("id",), 2, 1)
+        assert {each.a: each.mismatches for each in result.columns} == {"x": 1, "f": 0}
+        assert [each.column for each in result.not_compared] == ["code"]
+        assert f"id, x, f of {file} are text, and compared as numbers." in result.notes
+        assert {each.column_a for each in result.schema.differences} == {"code"}
+    postgres = store("postgres", "CREATE TABLE t (id int PRIMARY KEY, x numeric)")
+    assert compared(str(file), f"{postgres}#t", columns=("x",)).rows.only_in_a == 3
+
+
 FINITE: tuple[dict[str, Any], ...]
 FINITE = ({"between": ["0001-01-01", "9999-12-31"]}, {"lte": "9999-12-31", "gt": "0001-01-01"})
 
