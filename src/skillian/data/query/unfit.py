@@ -169,7 +169,7 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
     words = {*values} - {*numbers}
     if words & {"NaN", "inf", "-inf"}:
         return ""
-    options += [f"null={word}" for word in sorted(words) if word.isalnum()]
+    options += [f"null={word}" for word in sorted(words) if word.isalnum() or word == r"\N"]
     taken = taken_options(Path(source.relation.name.partition("#")[0]))
     if not options or any(option.partition("=")[0] not in taken for option in options):
         return ""

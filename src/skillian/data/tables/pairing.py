@@ -30,7 +30,6 @@ from skillian.data.tables.types import CellType, cell_type
 from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError
 
 _REASONS = 3
-_NUMBERS = frozenset({"integer", "decimal", "float"})
 
 
 async def paired_sides(
@@ -67,7 +66,7 @@ async def _pairing(
 
     A column without any value fits every type. A whole number or date of a text file, whose types
     are only found from its values, is compared with a text of a database as it is written; a text
-    of a file with a number, if all of the column are numbers.
+    of a file with a number, a time or a boolean, if all of the column are.
     """
     columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
     dialects = sides[0].connector.dialect, sides[1].connector.dialect
@@ -108,7 +107,7 @@ async def _fitted(
         return null_of(kind, (side.connector.dialect, other.connector.dialect)), kind
     if kind.kind == "text" and _is_written(own, side, other):
         return exp.cast(side.value(name), "TEXT"), CellType("text", "VARCHAR")
-    if own.kind == "text" and kind.kind in _NUMBERS and (found := await side.number_in(name)):
+    if own.kind == "text" and (found := await side.type_written(name, kind.kind)):
         return exp.cast(side.value(name), found.sql, dialect="duckdb"), cell_type(found, "duckdb")
     return None
 

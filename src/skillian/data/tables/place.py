@@ -27,17 +27,23 @@ from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.lone.columns import NONE, LoneColumn, LoneColumns, with_lone_cells
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
-from skillian.data.tables.types import CellType, cell_type, transported
+from skillian.data.tables.types import CellKind, CellType, cell_type, transported
 from skillian.errors import UnreadableColumnError
 from skillian.tasks import Progress, phase, together
 
 _BIGINT_DIGITS = 19
+_NUMBER = ("", r"REGEXP_FULL_MATCH(v, '-?(0|[1-9][0-9]*)(\.[0-9]+)?')")
+_WRITTEN: Mapping[CellKind, tuple[str, str]] = {
+    **dict.fromkeys(("integer", "decimal", "float"), _NUMBER),
+    "boolean": ("BOOLEAN", "LOWER(v) IN ('t', 'f', 'true', 'false')"),
+    "time": ("TIME", r"REGEXP_FULL_MATCH(v, '([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?')"),
+}
+"""DuckDB's type of a kind (that of numbers depends on them), and the test that a text is of it."""
 _WIDTH = {
-    "others": r"COUNT_IF(NOT REGEXP_FULL_MATCH(v, '-?(0|[1-9][0-9]*)(\.[0-9]+)?'))",
     "digits": "MAX(LENGTH(SPLIT_PART(LTRIM(v, '-'), '.', 1)))",
     "scale": "MAX(LENGTH(SPLIT_PART(v, '.', 2)))",
 }
-"""What the texts of a column would need as numbers."""
+"""The digits of numbers before and after the point."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +55,7 @@ class SideRows:
         where: The filters.
         parameters: Their values; both sides have the same, since one statement reads both.
         instead: Columns that are read as another value: as NULL if they have none, or a file's as
-            texts or as numbers.
+            texts or in the types of the other side.
         tests: What else the rows meet.
     """
 
@@ -79,7 +85,7 @@ class SideRows:
         return sql.column(column, "source") if value is None else value.copy()
 
     def read_as(self, *, text: bool) -> list[str]:
-        """The columns of a file that are read as texts, as they are written; or as numbers."""
+        """The columns of a file that are read as they are written; or texts in other types."""
         casts = [item for item in self.instead.items() if isinstance(item[1].this, exp.Column)]
         return [name for name, cast in casts if cast.is_type(exp.DType.TEXT) == text]
 
@@ -98,22 +104,24 @@ class SideRows:
             return True
         return bool(row["n"])
 
-    async def number_in(self, column: str) -> ColumnType | None:
-        """The type of the numbers that all texts of a file's column are; None if some are not.
+    async def type_written(self, column: str, kind: CellKind) -> ColumnType | None:
+        """The type of a kind in which all texts of a file's column are written; None without one.
 
-        JSON and workbooks often hold numbers as texts. Codes such as 007 and 1e5 are none.
+        CSV has no other way to write a time, and JSON and workbooks often hold numbers as texts. A
+        code such as 007 or 1e5 is no number.
         """
+        name, is_written = _WRITTEN.get(kind, ("", ""))
         table = self.source.table
-        if not (table.inferred and table.engine == "files"):
+        if not (is_written and table.inferred and table.engine == "files"):
             return None
-        found = {
-            name: filled(text, "duckdb", v=self.value(column)) for name, text in _WIDTH.items()
-        }
+        tests = {"others": f"COUNT_IF(NOT {is_written})", **_WIDTH}
+        found = {each: filled(text, "duckdb", v=self.value(column)) for each, text in tests.items()}
         [row] = await self.fetch(self.rows([sql.named(each, name) for name, each in found.items()]))
-        if row["others"] or row["digits"] + row["scale"] > sql.MAX_DIGITS:
+        if row["others"] or (not name and row["digits"] + row["scale"] > sql.MAX_DIGITS):
             return None
         is_whole = not row["scale"] and row["digits"] < _BIGINT_DIGITS
-        return column_type("BIGINT" if is_whole else f"DECIMAL({sql.MAX_DIGITS},{row['scale']})")
+        number = "BIGINT" if is_whole else f"DECIMAL({sql.MAX_DIGITS},{row['scale']})"
+        return column_type(name or number)
 
     async def first(self, cells: Mapping[str, CellType], limit: int) -> list[tuple[Any, ...]]:
         """The first rows, with the cells of these columns as they travel."""

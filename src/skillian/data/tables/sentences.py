@@ -96,9 +96,9 @@ def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
             is_one = len(texts) == 1
             how = "is compared as text, as it is" if is_one else "are compared as text, as they are"
             yield f"{', '.join(texts)} of {side.name} {how} written."
-        if numbers := side.read_as(text=False):
-            is_are = "is" if len(numbers) == 1 else "are"
-            yield f"{', '.join(numbers)} of {side.name} {is_are} text, and compared as numbers."
+        if others := side.read_as(text=False):
+            how = "is text, read in the type" if len(others) == 1 else "are text, read in the types"
+            yield f"{', '.join(others)} of {side.name} {how} of the other side."
 
 
 def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:

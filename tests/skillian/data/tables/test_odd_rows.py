@@ -61,30 +61,39 @@ def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_p
         assert [each.column for each in result.not_compared] == ["x"]
         assert f"id, d, n of {file} are compared as text, as they are written." in result.notes
     other = tmp_path / "b.csv"
-    other.write_text("id,d,n\n1,2024-01-31,NA\n2,2024-02-28,7\n3,,\n")
-    [refused] = compared(str(file), str(other), key=("id",)).not_compared
-    assert "add '?null=NA'" in refused.reason
+    for none in ("NA", r"\N"):
+        other.write_text(f"id,d,n\n1,2024-01-31,{none}\n2,2024-02-28,7\n3,,\n")
+        [refused] = compared(str(file), str(other), key=("id",)).not_compared
+        assert f"add '?null={none}'" in refused.reason
 
 
-def test_texts_of_a_file_are_compared_with_numbers_if_all_of_them_are(
+def test_texts_of_a_file_are_read_in_the_types_of_the_other_side(
     store: Store, tmp_path: Path
 ) -> None:
-    rows = "(1, 1.50, 7, 2.5), (2, 0.05, 8, 1e-3), (3, NULL, NULL, NULL)"
-    numbers = good(store, "id BIGINT, x DECIMAL(9, 2), code INT, f DOUBLE", rows)
+    rows = (
+        "(1, 1.50, 7, 2.5, '10:00:00', true), (2, 0.05, 8, 1e-3, '10:00:00.5', NULL),"
+        " (3, NULL, NULL, NULL, NULL, false)"
+    )
+    columns = "id BIGINT, x DECIMAL(9, 2), code INT, f DOUBLE, t TIME, b BOOLEAN"
+    typed = good(store, columns, rows)
     file = tmp_path / "a.jsonl"
     file.write_text(
-        '{"id": "1", "x": "1.5", "code": "007", "f": "2.50"}\n'
-        '{"id": "2", "x": "0.06", "code": "8", "f": "0.001"}\n{"id": "3"}\n'
+        '{"id": "1", "x": "1.5", "code": "007", "f": "2.50", "t": "10:00:00", "b": "t"}\n'
+        '{"id": "2", "x": "0.06", "code": "8", "f": "0.001", "t": "10:00:00.500"}\n'
+        '{"id": "3", "b": "False"}\n'
     )
-    for pair in ((str(file), numbers), (numbers, str(file))):
+    for pair in ((str(file), typed), (typed, str(file))):
         result = compared(*pair)
         assert (result.key.columns, result.rows.matched, result.rows.differing) == (("id",), 2, 1)
-        assert {each.a: each.mismatches for each in result.columns} == {"x": 1, "f": 0}
+        counts = {each.a: each.mismatches for each in result.columns}
+        assert counts == {"x": 1, "f": 0, "t": 0, "b": 0}
         assert [each.column for each in result.not_compared] == ["code"]
-        assert f"id, x, f of {file} are text, and compared as numbers." in result.notes
+        note = f"id, x, f, t, b of {file} are text, read in the types of the other side."
+        assert note in result.notes
+        assert result.schema is not None
         assert {each.column_a for each in result.schema.differences} == {"code"}
-    postgres = store("postgres", "CREATE TABLE t (id int PRIMARY KEY, x numeric)")
-    assert compared(str(file), f"{postgres}#t", columns=("x",)).rows.only_in_a == 3
+    other = store("postgres", "CREATE TABLE t (id int PRIMARY KEY, x numeric, t time, b bool)")
+    assert compared(str(file), f"{other}#t", columns=("x", "t", "b")).rows.only_in_a == 3
 
 
 FINITE: tuple[dict[str, Any], ...]
