@@ -88,3 +88,6 @@ def test_numbers_that_may_be_codes_are_named(skillian: Run, tmp_path: Path) -> N
     assert done.returncode == 2
     assert "it holds '12E4' (line 2), ' 5'. Write these values as plain numbers" in done.stderr
     assert "`expression: CAST(v AS DECIMAL(38,10))`" in done.stderr
+    (tmp_path / "a.jsonl").write_text('{"k": 1, "v": "1.50"}\n')
+    done = skillian("compare", "a.jsonl", *COMPARE[2:])
+    assert "its numbers are texts. Store them as numbers, or declare in" in done.stderr

@@ -63,9 +63,12 @@ async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
         )
     plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
     values = await _tried_values(source, term.value, sql.negated(plain))
-    holds = f": it holds {await described(source, term.value, values)}" if values else ""
+    holds = ": its numbers are texts. Store them as numbers"
+    if values:
+        examples = await described(source, term.value, values)
+        holds = f": it holds {examples}. Write these values as plain numbers"
     return (
-        f"{problem}{holds}. Write these values as plain numbers,{remedy}"
+        f"{problem}{holds},{remedy}"
         f"CAST({_written(column)} AS {_NUMBER})`, which rounds to {_FRACTION} digits after the"
         " point"
     )
