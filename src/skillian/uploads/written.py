@@ -18,8 +18,8 @@ from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.sql.values import python_rows
 
-_COMMA = r"-?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]+)?"
-_THOUSANDS = r"-?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]+)?"
+_COMMA = r"-?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]+)?-?"
+_THOUSANDS = r"-?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]+)?-?"
 _DAY = "([0-9]{1,2})"
 _SIGNS = {"dots": ".", "slashes": "/", "hyphens": "-"}
 

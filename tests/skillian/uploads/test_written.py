@@ -9,7 +9,7 @@ from skillian.uploads.written import in_words
 
 RECOGNISED = {
     "decimal comma": (
-        ["betrag", '"12,50"', '"-3,1"', "7"],
+        ["betrag", '"12,50"', '"-3,1"', '"1,50-"', "7"],
         "decimal=%2C",
         {"betrag": "DECIMAL(38,2)"},
     ),

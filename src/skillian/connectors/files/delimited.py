@@ -5,7 +5,8 @@ column, and it may skip what it takes for a comment or a title. Here a column is
 if each value is written as the number itself is: `001` and `+1` are text. Numbers with a fraction
 are decimals with the most digits found, never binary floats; they may have spaces around them, and
 an exponent as programs print one (`1e-05`, `1.0E10`, and `1e5` among other numbers; `12E4` may be
-a code, and is text). Nothing between two delimiters is NULL; `""` is an empty text.
+a code, and is text), or a minus behind (`1.50-`). Nothing between two delimiters is NULL; `""` is
+an empty text.
 """
 
 import os
@@ -229,7 +230,7 @@ def _about_cell(template: str, form: CsvFormat, kind: str) -> exp.Expr:
 def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
     """A column's text as a value of a type is usually written; any other text as it is."""
     if kind in _NUMBERS:
-        return _number(name, form)
+        return _number(_column(name) if kind == "BIGINT" else _signed(name), form)
     if kind == "DATE" and form.options.dates:
         template = "CASE WHEN STRFTIME(TRY_STRPTIME(value, how), how) = value"
         template += " THEN CAST(CAST(TRY_STRPTIME(value, how) AS DATE) AS TEXT) ELSE value END"
@@ -240,14 +241,20 @@ def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
     return _column(name)
 
 
-def _number(name: str, form: CsvFormat) -> exp.Expr:
-    """A column's text with a point as its decimal sign, and without thousands."""
-    column, point, comma = _column(name), form.options.decimal, form.options.thousands
+def _signed(name: str) -> exp.Expr:
+    """A column's text with a minus in front that stands behind, as SAP writes it."""
+    case = "CASE WHEN ENDS_WITH(RTRIM(v), '-') THEN '-' || LTRIM(LEFT(RTRIM(v), -1)) ELSE v END"
+    return filled(case, "duckdb", v=_column(name))
+
+
+def _number(column: exp.Expr, form: CsvFormat) -> exp.Expr:
+    """A text with a point as its decimal sign, and without thousands."""
+    point, comma = form.options.decimal, form.options.thousands
     if point == "." and not comma:
         return column
     digits = rf"[0-9]{{1,3}}(?:{re.escape(comma)}[0-9]{{3}})+|[0-9]+" if comma else "[0-9]+"
     pattern = rf" *-?(?:{digits})?(?:{re.escape(point)}[0-9]+)?(?:[eE][+-]?[0-9]{{1,3}})? *"
-    text: exp.Expr = column
+    text = column
     for sign, instead in ((comma, ""), (point, ".")):
         if sign:
             parts = [exp.Literal.string(part) for part in (sign, instead)]

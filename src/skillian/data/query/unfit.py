@@ -25,8 +25,9 @@ _PADDED = r"^[+-]?0[0-9]+(\.[0-9]*)?$"
 # The types that a text is read as, to find the values that prevent it.
 _READ = {**sql.DUCKDB_TYPES, "integer": "DECIMAL(38, 0)", "decimal": "DECIMAL(38, 10)"}
 _SPECIAL = frozenset({"nan", "inf", "infinity"})
-_COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
-_THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
+_COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}-?")
+_DOTTED = re.compile(r"[0-9]{2}\.[0-9]{2}\.[0-9]{4}")
+_THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?-?")
 
 
 def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
@@ -98,7 +99,7 @@ async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> s
         return ""
     values = await misfits(source, value, ColumnType(kind, _READ[kind]))
     if values:
-        options = file_options(source, values)
+        options = file_options(source, values, kind)
         advice = f"; add {options} to read them" if options else ""
         return f"{await described(source, value, values)}{advice}"
     padded = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PADDED))
@@ -155,7 +156,7 @@ def _written(column: str) -> str:
     return exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
 
 
-def file_options(source: BoundSource, values: Sequence[str]) -> str:
+def file_options(source: BoundSource, values: Sequence[str], kind: Kind = "decimal") -> str:
     """The options of a file that read values such as these, for a message; or nothing."""
     from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
 
@@ -163,7 +164,9 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
         return ""
     numbers = [each for each in values if any(sign.isdigit() for sign in each)]
     options: list[str] = []
-    if numbers and all(_COMMA.fullmatch(each) for each in numbers):
+    if kind == "date" and numbers and all(_DOTTED.fullmatch(each) for each in numbers):
+        options = ["dates=%d.%m.%Y"]
+    elif numbers and all(_COMMA.fullmatch(each) for each in numbers):
         options = ["decimal=,", *(["thousands=."] if any("." in each for each in numbers) else [])]
     elif _have_thousands(numbers):
         options = ["thousands=,"]

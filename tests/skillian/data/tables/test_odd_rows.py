@@ -65,6 +65,9 @@ def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_p
         other.write_text(f"id,d,n\n1,2024-01-31,{none}\n2,2024-02-28,7\n3,,\n")
         [refused] = compared(str(file), str(other), key=("id",)).not_compared
         assert f"add '?null={none}'" in refused.reason
+    other.write_text("id,d,n\n1,31.01.2024,5\n2,28.02.2024,7\n3,,\n")
+    [refused] = compared(str(file), str(other), key=("id",)).not_compared
+    assert "add '?dates=%d.%m.%Y'" in refused.reason
 
 
 def test_texts_of_a_file_are_read_in_the_types_of_the_other_side(
