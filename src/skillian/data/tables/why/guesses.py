@@ -37,7 +37,7 @@ _TYPES: dict[CellKind, CellType] = {
     "text": CellType("text", "VARCHAR"),
 }
 _TEXT = ("trim", "collapse_whitespace", "ignore_case", "nfc", "empty_is_null")
-_UNITS: tuple[Precision, ...] = ("day", "hour", "minute", "second")
+_UNITS: tuple[Precision, ...] = ("day", "hour", "minute", "second", "millisecond")
 # In which times often are; of those with the same clocks, the best known is first.
 _ZONES = """
 Europe/Berlin Europe/London America/New_York America/Chicago America/Denver America/Los_Angeles

@@ -24,7 +24,7 @@ SELECT i AS id,
     CASE WHEN i % 3 = 0 THEN 'ok ' ELSE 'see the notes ' END || (i + i % 2 * 1234) AS note,
     CAST((i * 7919 % 99991 + 137) / 100 AS DECIMAL(12, 2)) AS net,
     CAST(i * 613 % 907 * 60 + 60 AS BIGINT) AS seconds,
-    TIMESTAMP '2024-01-01' + to_seconds(i * 2749177 % 30000000) AS placed,
+    TIMESTAMP '2024-01-01' + to_milliseconds(i * 2749177123 % 30000000000) AS placed,
     CAST(placed AS DATE) + CAST(i * 31 % 11 AS INTEGER) AS booked,
     'Q' || QUARTER(placed) AS quarter,
     CAST((i * 3571 % 9973 + 11) / 100 AS DECIMAL(12, 2)) AS tax,
@@ -116,6 +116,10 @@ SMALL = {
         "placed AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/London' AS placed",
         options=("--rule placed:zone-b=Europe/London",),
         noisy=True,
+    ),
+    "more than milliseconds": Small(
+        "placed + to_microseconds(id * 7919 % 999 + 1) AS placed",
+        options=("--rule placed:precision=millisecond",),
     ),
     "blanks and case": Small(
         "CASE WHEN id % 2 = 0 THEN UPPER(note) ELSE note END"
