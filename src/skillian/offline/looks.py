@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import PlannedCall, UnclearError, check_names, without_empty
 from skillian.offline.earlier import ROWS, PastComparison
 from skillian.offline.language.filters import condition_words
+from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.said import Reading
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.language.tokens import of_kinds
+from skillian.offline.language.vocabulary import Vocabulary, plain
 from tinyagent import ToolCall
 
 _PAGE = 20
@@ -18,6 +21,8 @@ _CLASSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
 _ALIKE = {"match", "agree", "ident"}
 _UNLIKE = {"diffe", "devia", "disag"}
 """The beginnings of words for groups that match, and that differ."""
+_LOOKING = {"members", "compared", "ranked", "why", "listed", "missing", "only_in"}
+"""The clauses that may say what is asked of a comparison."""
 _OF_ROWS = {"major_diff": "differing", "missing_in_a": "only_in_b", "missing_in_b": "only_in_a"}
 
 
@@ -25,28 +30,37 @@ def wanted_look(reading: Reading) -> str:
     """How a question looks into a comparison: explain, drill or rows; or an empty text."""
     says = reading.says.keys()
     if "why" in says:
-        return "drill" if "rows" in says else "explain"
+        return "explain"
     is_restricted = reading.measures or reading.filters or reading.thresholds
-    is_limited = bool(reading.thresholds) and "listed" not in {name for name, _ in reading.parts}
-    has_class = not is_limited and says & {"missing", *_CLASSES, "more"}
+    asked, classes = _asked_classes(reading), _named_classes(reading)
+    has_class = "match" in asked or "more" in says or bool(classes)
     if "drill" in says or ("rows" in says and not (has_class or reading.measures)):
         return "drill"
     if has_class:
-        return "" if "equal" in says and reading.sources else "rows"
-    is_asked = _asked_class(reading) is not None
-    if is_asked and not (is_restricted or reading.sources or reading.breakdown):
+        return "" if "equal" in classes and reading.sources else "rows"
+    if asked and not (is_restricted or reading.sources or reading.breakdown):
         return "rows"
     is_listed = "gap" in says and (reading.direction or {"which", "show"} & says)
     groups = reading.breakdown if "which" in says else reading.named
     return "rows" if is_listed and not (is_restricted or reading.sources or groups) else ""
 
 
-def _asked_class(reading: Reading) -> str | None:
-    """The class that "which months match?" asks for; empty for all that differ."""
-    word, says = reading.says.get("compare", "")[:5], reading.says.keys()
-    if "which" not in says or word not in _ALIKE | _UNLIKE:
-        return None
-    return "match" if (word in _ALIKE) != bool(says & {"not", "dont"}) else ""
+def _asked_classes(reading: Reading) -> set[str]:
+    """The classes that "which months match?" asks for; an empty text for all that differ."""
+    clauses = [each for each in reading.parts if each[0] in _LOOKING]
+    asked = {
+        part[-1].text[:5].lower(): part[0].kind in {"not", "dont"}
+        for (_, which), (name, part) in pairwise(clauses)
+        if name == "compared" and of_kinds(which, {"which"})
+    }
+    words = asked.keys() & (_ALIKE | _UNLIKE)
+    return {"match" if (word in _ALIKE) != asked[word] else "" for word in words}
+
+
+def _named_classes(reading: Reading) -> set[str]:
+    """The classes that a question names, other than the one whose differences it ignores."""
+    kinds = {token.kind for name, part in reading.parts if name == "listed" for token in part}
+    return kinds & _CLASSES.keys() | reading.says.keys() & {"missing"}
 
 
 def look_into(
@@ -59,24 +73,32 @@ def look_into(
     """The call that looks into the last comparison, of whose rows `page` is the last list."""
     for name in known.sources:
         check_names(reading, name, vocabulary)
+    if look == "drill" and known.is_of_rows:
+        look = "rows"
     other = _of_another(look, reading, known)
     if other:
         raise UnclearError(f"The last comparison has no {other}; compare again with it first.")
-    said = reading.says.keys()
+    said, classes, asked = reading.says.keys(), _named_classes(reading), _asked_classes(reading)
     if look == "explain":
-        is_of_matches = "dont" not in said and reading.says.get("compare", "")[:5] in _ALIKE
-        if reading.direction or reading.count or is_of_matches:
+        is_of_class = "dont" not in said and reading.says.get("compare", "")[:5] in _ALIKE
+        is_of_class |= "match" in asked or bool(classes)
+        is_of_class |= bool({"ordinal", "rows", "drill"} & said)
+        if reading.direction or reading.count or is_of_class:
             raise UnclearError("The whole difference is explained. Ask: Why?")
         if reading.named and known.is_of_rows:
             raise UnclearError("The last comparison is of whole rows, which have no breakdown.")
         stated: dict[str, Any] = {"dimensions": reading.named}
         return _look("explain_difference", known, stated)
-    if look == "rows" and "compare" in said and said & {*_CLASSES, "missing"}:
+    if look == "drill":
+        numbers = [of_kinds(part, {"number"}) for name, part in reading.parts if name == "ranked"]
+        if "compare" in said or asked or classes or reading.named or any(numbers):
+            raise UnclearError("Ask for the rows of one group at a time.")
+        stated = {"key": _group(reading, known), "limit": min(reading.count or 0, _MOST_ROWS)}
+        return _look("drill_down", known, stated)
+    if len(asked) > 1 or (("compare" in said or asked) and classes):
         raise UnclearError("Ask for one class of groups at a time.")
-    is_one = bool(reading.members) and reading.is_singular and bool(reading.direction)
+    is_one = reading.is_singular and bool(reading.direction)
     limit = min(reading.count or int(is_one), _MOST_ROWS)
-    if look == "drill" and not known.is_of_rows:
-        return _look("drill_down", known, {"key": _group(reading, known), "limit": limit})
     if "more" not in said:
         return _look(ROWS, known, {"status": _classes(reading, known), "limit": limit})
     if page is None:
@@ -91,12 +113,13 @@ def _look(tool: str, known: PastComparison, stated: Mapping[str, Any]) -> Planne
 
 def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     """The classes of the rows or groups that are asked for; without any, all of them."""
-    if reading.direction == "least" or "ordinal" in reading.says:
-        raise UnclearError("Groups are listed with the largest difference first.")
-    status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
-    asked = _asked_class(reading)
-    status += [asked] if asked else []
-    status += _missing(reading, known.sources) if "missing" in reading.says else []
+    is_ranked = bool(reading.direction) and known.is_of_rows
+    if is_ranked or reading.direction == "least" or "ordinal" in reading.says:
+        raise UnclearError("Groups are listed with the largest difference first, rows by key.")
+    classes = _named_classes(reading)
+    status = [_CLASSES[kind] for kind in _CLASSES if kind in classes]
+    status += _asked_classes(reading) - {""}
+    status += _missing(reading, known.sources) if "missing" in classes else []
     if known.is_of_rows:
         if not {*status} <= _OF_ROWS.keys():
             raise UnclearError("The last comparison is of whole rows, which match or differ.")
@@ -107,19 +130,26 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     """What the question names that a look into this comparison would drop."""
     changed = (reading.removed, reading.replaced, reading.thresholds, reading.cleared)
+    changed = (*changed, reading.ordered_by)
     if any(changed) or reading.says.keys() & {"swap", "amended", "filter"}:
-        return "such a change"
-    before, groups = known.arguments.get("filters", {}), known.arguments.get("align_on")
-    other = sorted({*reading.measures} - {*(known.arguments.get("measures") or ())})
+        return "such change"
+    before, by = known.arguments.get("filters", {}), {*reading.named}
+    measures = {  # other than in "the documents behind it"
+        token.name
+        for name, part in reading.parts
+        for token in of_kinds(part, {"measure"})
+        if look != "drill" or KINDS.get(plain(token.text)) != "rows"
+    }
+    other = sorted(measures - {*(known.arguments.get("measures") or ())})
     other += [
         f"{name}: {condition_words(value)}"
         for name, value in reading.filters.items()
-        if before.get(name) != value
+        if look != "drill" and before.get(name) != value
     ]
-    others = [name for name in reading.members if name not in (groups or reading.members)]
-    named = [*reading.breakdown, *others]
-    by = [f"group by {' and '.join(named)}"] if named and look != "explain" else []
-    return " or ".join((look != "drill" and other) or by)
+    is_by = look != "rows" or not by or by == {*known.groups}
+    return " or ".join(
+        other or ([] if is_by else [f"group by {' and '.join(reading.named)} alone"])
+    )
 
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
@@ -127,17 +157,20 @@ def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
     if reading.direction == "least":
         raise UnclearError("Groups are listed with the largest difference first.")
     members = {name: value for name, value in reading.filters.items() if isinstance(value, str)}
-    names = known.arguments.get("align_on") or list(known.keys[0] if known.keys else members)
+    names = known.groups or list(members)
     before = known.arguments.get("filters", {})
     fixed = {name: value for name, value in before.items() if isinstance(value, str)}
     whole = {name: members.get(name, fixed.get(name)) for name in names}
     strange = [n for n in reading.filters if n not in members]
     strange += [n for n, value in members.items() if n not in names and fixed.get(n) != value]
-    if members and not strange and all(value is not None for value in whole.values()):
+    is_one = "ordinal" in reading.says or bool(reading.direction)
+    is_whole = all(value is not None for value in whole.values())
+    if members and is_whole and not strange and "ordinal" not in reading.says:
         return whole
     wanted = {(name, value) for name, value in members.items() if name in names}
     fitting = [each for each in known.keys if wanted <= {(n, str(v)) for n, v in each.items()}]
     is_any = bool(members) and not wanted and "ordinal" not in reading.says
+    is_any |= bool(members) and len(fitting) > 1 and not is_one
     if strange or is_any or reading.ordinal >= len(fitting):
         named = " and ".join(map(condition_words, reading.filters.values())) or "which one"
         raise UnclearError(f"The last comparison has no single group for {named}.")

@@ -118,12 +118,15 @@ class OfflinePlanner:
         """The second call of a question such as "why do … and … differ?"."""
         reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources, self._today)
         earlier = read_earlier([*before, *turn])
-        if earlier.comparison is None or not (wanted_look(reading) or reading.count):
+        is_one = bool(reading.direction) and reading.is_singular
+        if earlier.comparison is None or not (wanted_look(reading) or reading.count or is_one):
             return None
         said = reading.says.items()
         says = {kind: text for kind, text in said if kind not in {"describe", "compare"}}
-        look = Reading(says={**says, "gap": "", "show": ""}, count=reading.count)
-        look.ordinal, look.lacking, look.only_in = reading.ordinal, reading.lacking, reading.only_in
+        kept = ("count", "direction", "is_singular", "ordinal", "lacking", "only_in", "parts")
+        look = Reading(says={**says, "gap": "", "show": ""})
+        for name in kept:
+            setattr(look, name, getattr(reading, name))
         return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:

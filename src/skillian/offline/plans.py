@@ -20,6 +20,7 @@ from skillian.offline.calls import (
 from skillian.offline.changes import changed
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.said import Reading
+from skillian.offline.language.tokens import of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.offers import near_names
@@ -43,6 +44,8 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return PlannedCall("list_sources", {})
     look = wanted_look(reading)
     known = earlier.comparison
+    if look or "describe" in reading.says or reading.sources[1:]:
+        _check_alone(reading)
     is_new = "describe" in reading.says or (reading.measures and reading.sources)
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
         return look_into(look, reading, known, earlier.page, vocabulary)
@@ -52,13 +55,22 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         if before and not reading.measures and (is_edit or reading.says.keys() & EDITS):
             raise UnclearError(f"{' and '.join(before)} again? Ask it in full.")
         return _comparison(reading, vocabulary)
-    if look and not reading.sources:
+    if look and not (look == "drill" and reading.sources):
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
     last = earlier.last
     if last is not None and _is_change(reading, last):
         whole = changed(reading, last, vocabulary)
         return (_query if len(whole.sources) == 1 else _comparison)(whole, vocabulary)
     return _of_one(reading, vocabulary)
+
+
+def _check_alone(reading: Reading) -> None:
+    """Refuse "compare a and b, b only", and "drill down into Germany only in b"."""
+    for (name, part), (then, after) in pairwise((*reading.parts, ("", ()))):
+        is_beside = then == "source" and not after[0].mark and bool(after[0].prep)
+        is_beside &= len(of_kinds(after, {"source"})) == 1
+        if part[-1].kind == "only" and (name == "source" or is_beside) and not reading.only_in:
+            raise UnclearError(f"I did not understand: {text_of((*part, *after))}.")
 
 
 def _check(reading: Reading, vocabulary: Vocabulary) -> None:
@@ -94,6 +106,9 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
             )
         if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
             raise UnclearError("The largest what? A comparison ranks differences.")
+        if ("drill", "condition") in pairwise(name for name, _ in reading.parts):
+            raise UnclearError("Ask for the rows of one group after the comparison.")
+        usable = {"rows"} if {"why", "drill"} & reading.says.keys() else set[str]()
         usable |= {"why", "drill", "missing", "major", "minor", "swap"}
         check_units(reading, measures, vocabulary)
     elif "how_many" in reading.says or "how_much" in reading.says:
@@ -162,7 +177,7 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         raise UnclearError("A tolerance is for comparing two sources.")
     if says & {"missing", "swap", "drill", "why"}:
         raise UnclearError("That needs a comparison: name two sources and a measure.")
-    check_requests(reading, set())
+    check_requests(reading, {"rows"})
     named = {name.removeprefix("-") for name in reading.ordered_by}
     ordered = [name for name in named if name in vocabulary.sources[source].measures]
     strange = named - {*ordered, *dimensions}
