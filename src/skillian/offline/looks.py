@@ -48,13 +48,13 @@ def wanted_look(reading: Reading) -> str:
 def _asked_classes(reading: Reading) -> set[str]:
     """The classes that "which months match?" asks for; an empty text for all that differ."""
     clauses = [each for each in reading.parts if each[0] in _LOOKING]
-    asked = {
-        part[-1].text[:5].lower(): part[0].kind in {"not", "dont"}
+    asked = [
+        (part[-1].text[:5].lower(), part[0].kind in {"not", "dont"})
         for (_, which), (name, part) in pairwise(clauses)
         if name == "compared" and of_kinds(which, {"which"})
-    }
-    words = asked.keys() & (_ALIKE | _UNLIKE)
-    return {"match" if (word in _ALIKE) != asked[word] else "" for word in words}
+    ]
+    known = [each for each in asked if each[0] in _ALIKE | _UNLIKE]
+    return {"match" if (word in _ALIKE) != is_negated else "" for word, is_negated in known}
 
 
 def _named_classes(reading: Reading) -> set[str]:

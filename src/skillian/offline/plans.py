@@ -46,7 +46,8 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     known = earlier.comparison
     if look or "describe" in reading.says or reading.sources[1:]:
         _check_alone(reading)
-    is_new = "describe" in reading.says or (reading.measures and reading.sources)
+    is_described = "describe" in reading.says and not reading.lacking
+    is_new = is_described or (reading.measures and reading.sources)
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
         return look_into(look, reading, known, earlier.page, vocabulary)
     if len(reading.sources) == _PAIR:
@@ -67,9 +68,10 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
 def _check_alone(reading: Reading) -> None:
     """Refuse "compare a and b, b only", and "drill down into Germany only in b"."""
     for (name, part), (then, after) in pairwise((*reading.parts, ("", ()))):
-        is_beside = then == "source" and not after[0].mark and bool(after[0].prep)
-        is_beside &= len(of_kinds(after, {"source"})) == 1
-        if part[-1].kind == "only" and (name == "source" or is_beside) and not reading.only_in:
+        is_one = then == "source" and len(of_kinds(after, {"source"})) == 1
+        is_next = bool(after) and not after[0].mark
+        is_alone = is_one or not is_next if name == "source" else is_one and is_next
+        if part[-1].kind == "only" and is_alone and not reading.only_in:
             raise UnclearError(f"I did not understand: {text_of((*part, *after))}.")
 
 
