@@ -20,7 +20,6 @@ from skillian.offline.calls import (
 from skillian.offline.changes import changed
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.said import Reading
-from skillian.offline.language.tokens import of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.offers import near_names
@@ -44,9 +43,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return PlannedCall("list_sources", {})
     look = wanted_look(reading)
     known = earlier.comparison
-    if look or "describe" in reading.says or reading.sources[1:]:
-        _check_alone(reading)
-    is_described = "describe" in reading.says and not reading.lacking
+    is_described = "describe" in reading.says and "missing" not in reading.says
     is_new = is_described or (reading.measures and reading.sources)
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
         return look_into(look, reading, known, earlier.page, vocabulary)
@@ -63,16 +60,6 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         whole = changed(reading, last, vocabulary)
         return (_query if len(whole.sources) == 1 else _comparison)(whole, vocabulary)
     return _of_one(reading, vocabulary)
-
-
-def _check_alone(reading: Reading) -> None:
-    """Refuse "compare a and b, b only", and "drill down into Germany only in b"."""
-    for (name, part), (then, after) in pairwise((*reading.parts, ("", ()))):
-        is_one = then == "source" and len(of_kinds(after, {"source"})) == 1
-        is_next = bool(after) and not after[0].mark
-        is_alone = is_one or not is_next if name == "source" else is_one and is_next
-        if part[-1].kind == "only" and is_alone and not reading.only_in:
-            raise UnclearError(f"I did not understand: {text_of((*part, *after))}.")
 
 
 def _check(reading: Reading, vocabulary: Vocabulary) -> None:

@@ -41,6 +41,7 @@ class _Reader:
     _counts_rows: bool = False
     _excludes: bool = False
     _alone: str = ""
+    _only: str = ""
     _sign: str | None = None
 
     def read(self) -> Reading:
@@ -105,6 +106,8 @@ class _Reader:
             reading.unread.append(reading.says["verb"])
         if reading.count and not (reading.direction or self._counts_rows):
             reading.unread.append(f"{reading.count} (which ones?)")
+        if self._only and (reading.sources[1:] or reading.says.keys() & {"why", "drill", "rows"}):
+            reading.unread.append(self._only)
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
         places = [at for at, name in enumerate(names) if name == "source"]
@@ -116,8 +119,11 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
+        after = [t for t in self._tokens if t.at > part[-1].at and t.kind != "prep"][:1]
+        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists", "describe"}:
             self.only_in([of_kinds(part, {"source"})[-1], part[-1]])
+        elif part[-1].kind == "only" and (not after or after[0].mark or after[0].kind == "source"):
+            self._only = text_of(part)
         for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)
