@@ -25,6 +25,7 @@ _OPERATORS: dict[str, Operator] = {
 _AFTER_ONLY = {"bound", "range", "groups", "ranked"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead", "instead_of"}
+_NEVER_ONLY = {"source", "why", "drill", "rows"}
 _RANKING = {"most", "least", "descending", "ascending"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
@@ -122,7 +123,9 @@ class _Reader:
         after = [t for t in self._tokens if t.at > part[-1].at and t.kind != "prep"][:1]
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists", "describe"}:
             self.only_in([of_kinds(part, {"source"})[-1], part[-1]])
-        elif part[-1].kind == "only" and (not after or after[0].mark or after[0].kind == "source"):
+        elif part[-1].kind == "only" and (
+            not after or after[0].mark or after[0].kind in _NEVER_ONLY
+        ):
             self._only = text_of(part)
         for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
