@@ -19,7 +19,6 @@ _PAGE = 20
 _MOST_ROWS = 100
 _STATUSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
 _ALIKE = {"match", "agree", "ident"}
-_LISTED = {"major", "minor", "missing"}
 _UNLIKE = {"diffe", "devia", "disag"}
 """The beginnings of words for groups that match, and that differ."""
 _NAMING = {
@@ -103,12 +102,13 @@ def _check_clauses(look: str, reading: Reading) -> None:
         is_lost |= name == "ranked" and look == "drill" and bool(of_kinds(part, {"number"}))
         if is_lost or (name == "direction" and reading.ordered_by):
             raise UnclearError(f"I did not understand: {text_of(part)}. Ask for it alone.")
-    says, classes = reading.says, _classes_said(reading)
+    says, classes, asked = reading.says, _classes_said(reading), {"equal", "unlike"}
     is_alike = "dont" not in says and says.get("compare", "")[:5] in _ALIKE
+    named = reading.named or ("only" in says and reading.sources)
     is_several = {
         "explain": is_alike or "equal" in classes,
-        "drill": "compare" in says or classes or reading.named,
-        "rows": classes >= {"equal", "unlike"} or ("compare" in says and classes & _LISTED),
+        "drill": "compare" in says or classes or named,
+        "rows": classes >= asked or ("compare" in says and classes - asked),
     }
     if is_several[look]:
         raise UnclearError("Ask why, for the rows of one group, or for one class of groups.")

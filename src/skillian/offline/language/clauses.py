@@ -25,7 +25,6 @@ _OPERATORS: dict[str, Operator] = {
 _AFTER_ONLY = {"bound", "range", "groups", "ranked"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead", "instead_of"}
-_NEVER_ONLY = {"source", "why", "drill", "rows"}
 _RANKING = {"most", "least", "descending", "ascending"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
@@ -42,7 +41,6 @@ class _Reader:
     _counts_rows: bool = False
     _excludes: bool = False
     _alone: str = ""
-    _only: str = ""
     _sign: str | None = None
 
     def read(self) -> Reading:
@@ -107,8 +105,6 @@ class _Reader:
             reading.unread.append(reading.says["verb"])
         if reading.count and not (reading.direction or self._counts_rows):
             reading.unread.append(f"{reading.count} (which ones?)")
-        if self._only and (reading.sources[1:] or reading.says.keys() & {"why", "drill", "rows"}):
-            reading.unread.append(self._only)
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
         places = [at for at, name in enumerate(names) if name == "source"]
@@ -120,13 +116,14 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        after = [t for t in self._tokens if t.at > part[-1].at and t.kind != "prep"][:1]
-        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists", "describe"}:
+        says, at = self._reading.says.keys(), part[-1].at
+        after = [each for each in self._tokens if each.at > at and each.kind != "prep"]
+        named = {*self._reading.sources, *(t.name for t in of_kinds(part, {"source"}))}
+        is_last = not after or after[0].mark or after[0].kind == "source"
+        if part[-1].kind == "only" and says & {"which", "exists", "describe"}:
             self.only_in([of_kinds(part, {"source"})[-1], part[-1]])
-        elif part[-1].kind == "only" and (
-            not after or after[0].mark or after[0].kind in _NEVER_ONLY
-        ):
-            self._only = text_of(part)
+        elif part[-1].kind == "only" and is_last:  # "web_shop vs erp, erp only", "why, erp only"
+            refuse_if(len(named) > 1 or says & {"why", "drill", "rows"}, part)
         for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)
