@@ -14,7 +14,7 @@ from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 
 _REQUESTS = {
     *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe", "list"),
-    *("also", "instead", "those", "amended", "filter"),
+    *("also", "instead", "those", "amended", "filter", "rows"),
 }
 _UNITS = {
     **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),

@@ -53,7 +53,8 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
     limits = {"amended"} if before.thresholds else set[str]()
-    check_requests(reading, {"swap", "also", "instead", "those", "filter", *limits})
+    usable = {"swap", "also", "instead", "those", "filter", *limits}
+    check_requests(reading, usable | ({"rows"} if last.name == QUERY else set()))
     _check_added(reading, before)
     _check_doubts(reading, before)
     _check_nouns(reading, before)

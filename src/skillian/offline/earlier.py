@@ -30,6 +30,11 @@ class PastComparison:
         return not self.arguments.get("measures")
 
     @property
+    def groups(self) -> list[str]:
+        """The dimensions of its groups, as far as they are known."""
+        return self.arguments.get("align_on") or list(self.keys[0] if self.keys else ())
+
+    @property
     def sources(self) -> tuple[str, str]:
         """The baseline, and the source compared with it."""
         return str(self.arguments["source_a"]), str(self.arguments["source_b"])

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import PlannedCall, UnclearError, check_names, without_empty
 from skillian.offline.earlier import ROWS, PastComparison
 from skillian.offline.language.filters import condition_words
+from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.said import Reading
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.language.tokens import of_kinds, text_of
+from skillian.offline.language.vocabulary import Vocabulary, plain
 from tinyagent import ToolCall
 
 _PAGE = 20
 _MOST_ROWS = 100
-_CLASSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
+_STATUSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
 _ALIKE = {"match", "agree", "ident"}
 _UNLIKE = {"diffe", "devia", "disag"}
 """The beginnings of words for groups that match, and that differ."""
+_NAMING = {
+    *("source", "measures", "condition", "exclusion", "bound", "range", "onwards"),
+    *("members", "compared", "request", "edit", "asked"),
+}
+_CLAUSES = {
+    "explain": _NAMING | {"why", "groups", "periodic"},
+    "drill": _NAMING | {"drill", "place", "ranked", "listed"},
+    "rows": _NAMING | {"drill", "ranked", "listed", "missing", "only_in", "groups", "direction"},
+}
+"""The clauses that each look reads."""
+LOOKING = {"members", "compared", "why", *_CLAUSES["drill"] - _NAMING, "missing", "only_in"}
+"""The clauses that may say what is asked of a comparison."""
 _OF_ROWS = {"major_diff": "differing", "missing_in_a": "only_in_b", "missing_in_b": "only_in_a"}
 
 
@@ -25,28 +40,28 @@ def wanted_look(reading: Reading) -> str:
     """How a question looks into a comparison: explain, drill or rows; or an empty text."""
     says = reading.says.keys()
     if "why" in says:
-        return "drill" if "rows" in says else "explain"
+        return "explain"
     is_restricted = reading.measures or reading.filters or reading.thresholds
-    is_limited = bool(reading.thresholds) and "listed" not in {name for name, _ in reading.parts}
-    has_class = not is_limited and says & {"missing", *_CLASSES, "more"}
+    classes = _classes_said(reading)
+    has_class = "more" in says or bool(classes - {"unlike"})
     if "drill" in says or ("rows" in says and not (has_class or reading.measures)):
         return "drill"
-    if has_class:
-        return "" if "equal" in says and reading.sources else "rows"
-    is_asked = _asked_class(reading) is not None
-    if is_asked and not (is_restricted or reading.sources or reading.breakdown):
-        return "rows"
     is_listed = "gap" in says and (reading.direction or {"which", "show"} & says)
     groups = reading.breakdown if "which" in says else reading.named
-    return "rows" if is_listed and not (is_restricted or reading.sources or groups) else ""
+    is_bare = not (is_restricted or reading.sources or groups)
+    return "rows" if has_class or ((is_listed or classes) and is_bare) else ""
 
 
-def _asked_class(reading: Reading) -> str | None:
-    """The class that "which months match?" asks for; empty for all that differ."""
-    word, says = reading.says.get("compare", "")[:5], reading.says.keys()
-    if "which" not in says or word not in _ALIKE | _UNLIKE:
-        return None
-    return "match" if (word in _ALIKE) != bool(says & {"not", "dont"}) else ""
+def _classes_said(reading: Reading) -> set[str]:
+    """The kinds of classes that a question asks for; "unlike" is of all that differ."""
+    said = {token.kind for name, part in reading.parts if name == "listed" for token in part}
+    said = said & _STATUSES.keys() | reading.says.keys() & {"missing"}
+    clauses = [each for each in reading.parts if each[0] in LOOKING - {"drill"}]
+    for (_, which), (name, part) in pairwise(clauses):  # "which months do not match?"
+        word, is_turned = part[-1].text[:5].lower(), part[0].kind in {"not", "dont"}
+        if name == "compared" and of_kinds(which, {"which"}) and word in _ALIKE | _UNLIKE:
+            said.add("equal" if (word in _ALIKE) != is_turned else "unlike")
+    return said
 
 
 def look_into(
@@ -59,30 +74,44 @@ def look_into(
     """The call that looks into the last comparison, of whose rows `page` is the last list."""
     for name in known.sources:
         check_names(reading, name, vocabulary)
+    look = "rows" if known.is_of_rows and look == "drill" else look
+    _check_clauses(look, reading)
     other = _of_another(look, reading, known)
     if other:
         raise UnclearError(f"The last comparison has no {other}; compare again with it first.")
-    said = reading.says.keys()
     if look == "explain":
-        is_of_matches = "dont" not in said and reading.says.get("compare", "")[:5] in _ALIKE
-        if reading.direction or reading.count or is_of_matches:
-            raise UnclearError("The whole difference is explained. Ask: Why?")
         if reading.named and known.is_of_rows:
             raise UnclearError("The last comparison is of whole rows, which have no breakdown.")
-        stated: dict[str, Any] = {"dimensions": reading.named}
-        return _look("explain_difference", known, stated)
-    if look == "rows" and "compare" in said and said & {*_CLASSES, "missing"}:
-        raise UnclearError("Ask for one class of groups at a time.")
-    is_one = bool(reading.members) and reading.is_singular and bool(reading.direction)
+        return _look("explain_difference", known, {"dimensions": reading.named})
+    is_one = look == "rows" and reading.is_singular and bool(reading.direction)
     limit = min(reading.count or int(is_one), _MOST_ROWS)
-    if look == "drill" and not known.is_of_rows:
+    if look == "drill":
         return _look("drill_down", known, {"key": _group(reading, known), "limit": limit})
-    if "more" not in said:
+    if "more" not in reading.says:
         return _look(ROWS, known, {"status": _classes(reading, known), "limit": limit})
     if page is None:
         raise UnclearError("More of what? Ask for the rows first.")
     offset = int(page.arguments.get("offset", 0)) + int(page.arguments.get("limit", _PAGE))
     return PlannedCall(ROWS, {**page.arguments, "offset": offset})
+
+
+def _check_clauses(look: str, reading: Reading) -> None:
+    """Refuse what a look would drop: "why by country, top 3", "which match, and which differ?"."""
+    for name, part in reading.parts:
+        is_lost = name not in _CLAUSES[look] or bool(of_kinds(part, {"swap"}))
+        is_lost |= name == "ranked" and look == "drill" and bool(of_kinds(part, {"number"}))
+        if is_lost or (name == "direction" and reading.ordered_by):
+            raise UnclearError(f"I did not understand: {text_of(part)}. Ask for it alone.")
+    says, classes, asked = reading.says, _classes_said(reading), {"equal", "unlike"}
+    is_alike = "dont" not in says and says.get("compare", "")[:5] in _ALIKE
+    named = reading.named or ("only" in says and reading.sources)
+    is_several = {
+        "explain": is_alike or "equal" in classes,
+        "drill": "compare" in says or classes or named,
+        "rows": classes >= asked or ("compare" in says and classes - asked),
+    }
+    if is_several[look]:
+        raise UnclearError("Ask why, for the rows of one group, or for one class of groups.")
 
 
 def _look(tool: str, known: PastComparison, stated: Mapping[str, Any]) -> PlannedCall:
@@ -91,12 +120,11 @@ def _look(tool: str, known: PastComparison, stated: Mapping[str, Any]) -> Planne
 
 def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     """The classes of the rows or groups that are asked for; without any, all of them."""
-    if reading.direction == "least" or "ordinal" in reading.says:
-        raise UnclearError("Groups are listed with the largest difference first.")
-    status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
-    asked = _asked_class(reading)
-    status += [asked] if asked else []
-    status += _missing(reading, known.sources) if "missing" in reading.says else []
+    if reading.direction == "least" or (reading.direction and known.is_of_rows):
+        raise UnclearError("Groups are listed with the largest difference first, rows by key.")
+    classes = _classes_said(reading)
+    status = [_STATUSES[kind] for kind in _STATUSES if kind in classes]
+    status += _missing(reading, known.sources) if "missing" in classes else []
     if known.is_of_rows:
         if not {*status} <= _OF_ROWS.keys():
             raise UnclearError("The last comparison is of whole rows, which match or differ.")
@@ -106,20 +134,19 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
 
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     """What the question names that a look into this comparison would drop."""
-    changed = (reading.removed, reading.replaced, reading.thresholds, reading.cleared)
-    if any(changed) or reading.says.keys() & {"swap", "amended", "filter"}:
-        return "such a change"
-    before, groups = known.arguments.get("filters", {}), known.arguments.get("align_on")
-    other = sorted({*reading.measures} - {*(known.arguments.get("measures") or ())})
+    before, by = known.arguments.get("filters", {}), {*reading.named}
+    tokens = of_kinds(reading.tokens, {"measure"})
+    is_drill = look == "drill"  # "show the documents behind it"
+    measures = {t.name for t in tokens if not is_drill or KINDS.get(plain(t.text)) != "rows"}
+    other = sorted(measures - {*(known.arguments.get("measures") or ())})
     other += [
         f"{name}: {condition_words(value)}"
         for name, value in reading.filters.items()
-        if before.get(name) != value
+        if not is_drill and before.get(name) != value
     ]
-    others = [name for name in reading.members if name not in (groups or reading.members)]
-    named = [*reading.breakdown, *others]
-    by = [f"group by {' and '.join(named)}"] if named and look != "explain" else []
-    return " or ".join((look != "drill" and other) or by)
+    if look == "rows" and by and by != {*known.groups}:
+        other.append(f"group by {' and '.join(reading.named)} alone")
+    return " or ".join(other)
 
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
@@ -127,18 +154,20 @@ def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
     if reading.direction == "least":
         raise UnclearError("Groups are listed with the largest difference first.")
     members = {name: value for name, value in reading.filters.items() if isinstance(value, str)}
-    names = known.arguments.get("align_on") or list(known.keys[0] if known.keys else members)
+    names = known.groups or list(members)
     before = known.arguments.get("filters", {})
     fixed = {name: value for name, value in before.items() if isinstance(value, str)}
     whole = {name: members.get(name, fixed.get(name)) for name in names}
     strange = [n for n in reading.filters if n not in members]
     strange += [n for n, value in members.items() if n not in names and fixed.get(n) != value]
-    if members and not strange and all(value is not None for value in whole.values()):
+    is_second = "ordinal" in reading.says
+    is_whole = all(value is not None for value in whole.values())
+    if members and is_whole and not strange and not is_second:
         return whole
     wanted = {(name, value) for name, value in members.items() if name in names}
     fitting = [each for each in known.keys if wanted <= {(n, str(v)) for n, v in each.items()}]
-    is_any = bool(members) and not wanted and "ordinal" not in reading.says
-    if strange or is_any or reading.ordinal >= len(fitting):
+    is_one = is_second or (wanted and (len(fitting) == 1 or reading.direction))
+    if strange or (members and not is_one) or reading.ordinal >= len(fitting):
         named = " and ".join(map(condition_words, reading.filters.values())) or "which one"
         raise UnclearError(f"The last comparison has no single group for {named}.")
     return dict(fitting[reading.ordinal])

@@ -89,6 +89,7 @@ def named_in(
         direction=reading.direction or found.direction,
         says={"only": "", "remove": ""},
         unread=[],
+        parts=[],
     )
     return with_limit(whole, "percentage", percentage)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from skillian.offline.language.periods import LONGEST_QUESTION
 from skillian.offline.language.reading import read
 from skillian.offline.language.said import Reading
 from skillian.offline.language.vocabulary import Vocabulary
-from skillian.offline.looks import wanted_look
+from skillian.offline.looks import LOOKING, wanted_look
 from skillian.offline.offers import offers
 from skillian.offline.plans import plan
 from skillian.offline.spoken import plan_spoken
@@ -118,12 +119,13 @@ class OfflinePlanner:
         """The second call of a question such as "why do … and … differ?"."""
         reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources, self._today)
         earlier = read_earlier([*before, *turn])
-        if earlier.comparison is None or not (wanted_look(reading) or reading.count):
+        is_one = bool(reading.direction) and reading.is_singular
+        if earlier.comparison is None or not (wanted_look(reading) or reading.count or is_one):
             return None
-        said = reading.says.items()
-        says = {kind: text for kind, text in said if kind not in {"describe", "compare"}}
-        look = Reading(says={**says, "gap": "", "show": ""}, count=reading.count)
-        look.ordinal, look.lacking, look.only_in = reading.ordinal, reading.lacking, reading.only_in
+        says = {kind: t for kind, t in reading.says.items() if kind not in {"describe", "compare"}}
+        parts = [each for each in reading.parts if each[0] in LOOKING]
+        look = replace(reading, says={**says, "gap": "", "show": ""}, parts=parts, sources=[])
+        look = replace(look, measures=[], breakdown=[], members=[], filters={}, thresholds={})
         return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:

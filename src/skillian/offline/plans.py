@@ -43,7 +43,8 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return PlannedCall("list_sources", {})
     look = wanted_look(reading)
     known = earlier.comparison
-    is_new = "describe" in reading.says or (reading.measures and reading.sources)
+    is_described = "describe" in reading.says and "missing" not in reading.says
+    is_new = is_described or (reading.measures and reading.sources)
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
         return look_into(look, reading, known, earlier.page, vocabulary)
     if len(reading.sources) == _PAIR:
@@ -52,7 +53,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         if before and not reading.measures and (is_edit or reading.says.keys() & EDITS):
             raise UnclearError(f"{' and '.join(before)} again? Ask it in full.")
         return _comparison(reading, vocabulary)
-    if look and not reading.sources:
+    if look and not (look == "drill" and reading.sources):
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
     last = earlier.last
     if last is not None and _is_change(reading, last):
@@ -94,6 +95,9 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
             )
         if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
             raise UnclearError("The largest what? A comparison ranks differences.")
+        if ("drill", "condition") in pairwise(name for name, _ in reading.parts):
+            raise UnclearError("Ask for the rows of one group after the comparison.")
+        usable = {"rows"} if {"why", "drill"} & reading.says.keys() else set[str]()
         usable |= {"why", "drill", "missing", "major", "minor", "swap"}
         check_units(reading, measures, vocabulary)
     elif "how_many" in reading.says or "how_much" in reading.says:
@@ -162,7 +166,7 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         raise UnclearError("A tolerance is for comparing two sources.")
     if says & {"missing", "swap", "drill", "why"}:
         raise UnclearError("That needs a comparison: name two sources and a measure.")
-    check_requests(reading, set())
+    check_requests(reading, {"rows"})
     named = {name.removeprefix("-") for name in reading.ordered_by}
     ordered = [name for name in named if name in vocabulary.sources[source].measures]
     strange = named - {*ordered, *dimensions}

@@ -73,6 +73,19 @@ def _wrong(call: Call, tool: str, part: Vocabulary) -> Iterator[tuple[str, Call]
         yield "tolerance invented", {**call, "thresholds": {"match": {"absolute": 500}}}
 
 
+def _wrong_look(call: Call, tool: str) -> Iterator[tuple[str, Call]]:
+    """Yield looks into a comparison that differ from a right one in one thing."""
+    if tool == "drill_down":
+        key: Call = call["key"]
+        yield from (("look: key", {**call, "key": {**key, name: "another"}}) for name in key)
+    elif tool == "get_comparison_rows":
+        other = "minor_diff" if call.get("status") == "match" else "match"
+        yield "look: class", {**call, "status": other}
+        yield "look: limit", {**call, "limit": call.get("limit", 6) + 1}
+    else:
+        yield "look: groups", {**call, "dimensions": [*call.get("dimensions", ()), "another"]}
+
+
 def _wrong_filters(call: Call, part: Vocabulary) -> Iterator[tuple[str, Call]]:
     filters: Call = call.get("filters") or {}
     for name, condition in filters.items():
@@ -158,15 +171,31 @@ def test_wrong_calls_are_held_up_or_marked(vocabularies: dict[str, Vocabulary]) 
     count = 0
     for domain, vocabulary in vocabularies.items():
         for asked, (tool, call), before in _right(domain, vocabulary):
-            if tool not in {COMPARE, QUERY}:
-                continue
             part = vocabulary.within(str(call.get(n)) for n in ("source", "source_a", "source_b"))
-            for kind, wrong in _wrong(call, tool, part):
+            is_look = tool not in {COMPARE, QUERY}
+            for kind, wrong in _wrong_look(call, tool) if is_look else _wrong(call, tool, part):
                 turn, count = _turn(asked, (tool, wrong), before, vocabulary), count + 1
                 if not turn.losses() and next(turn.choices(), None) is None:
                     unmarked.append(f"{kind}: {asked.question}: {wrong}")
     assert len(unmarked) <= AT_MOST * count, "\n".join(unmarked)
-    assert [each for each in unmarked if each.startswith("condition")] == []
+    assert [each for each in unmarked if each.startswith(("condition", "look"))] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "look"),
+    [
+        ("Which countries match between web_shop and erp in revenue?", {"status": "match"}),
+        ("web_shop vs erp, revenue by country, list the 3 largest differences", {"limit": 3}),
+    ],
+)
+def test_a_look_into_the_comparison_of_a_question_is_stated(
+    vocabularies: dict[str, Vocabulary], question: str, look: Call
+) -> None:
+    call = {"source_a": "web_shop", "source_b": "erp", "measures": ["revenue"]}
+    compared = merged(COMPARE, {**call, "align_on": ["country"]}, Earlier())
+    calls = [compared, merged("get_comparison_rows", {"cache_key": "cmp", **look}, Earlier())]
+    turn = Turn(question, vocabularies["shop"], calls)
+    assert (turn.losses(), [*turn.choices()]) == ([], [])
 
 
 async def test_no_value_of_a_right_call_is_refused(vocabularies: dict[str, Vocabulary]) -> None:

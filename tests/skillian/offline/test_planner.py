@@ -182,6 +182,9 @@ async def test_a_comparison_with_a_number_of_differences_lists_them_next() -> No
         ("compare amounts of fi_reporting and bpc_reporting, only major differences", "major_diff"),
         ("fi_reporting vs bpc_reporting, amount, tolerance 2 %, only minor gaps", "minor_diff"),
         ("compare amounts of fi_reporting and bpc_reporting, only the largest difference", None),
+        ("which periods match between fi_reporting and bpc_reporting in amount?", "match"),
+        ("amounts of fi_reporting vs bpc_reporting, tolerance 2 %, which match?", "match"),
+        ("fi_reporting vs bpc_reporting, amount, which does fi_reporting lack?", "missing_in_a"),
     ],
 )
 async def test_a_class_of_a_comparison_is_listed_next(question: str, status: str | None) -> None:

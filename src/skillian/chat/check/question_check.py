@@ -43,6 +43,7 @@ from skillian.offline.language.reading import read
 from skillian.offline.language.said import Reading
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
+from skillian.offline.looks import wanted_look
 from skillian.offline.named import NEGATING, value_lists
 from skillian.offline.plans import plan
 
@@ -61,6 +62,7 @@ _WORDS = {
     "measures": "{}",
     "by": "by {}",
     "order": "order {}",
+    "class": "class {}",
     "limit": "the first {} rows",
     "absolute": "tolerance {}",
     "percentage": "tolerance {} %",
@@ -101,6 +103,7 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
         "filters": {n: each for some in (*given, key) for n, each in as_mapping(some).items()},
         "thresholds": as_mapping(whole.get("thresholds")),
         "order": _names(whole.get("order"))[:1],
+        "class": _names(arguments.get("status")),
         "limit": whole.get("limit"),
     }
 
@@ -297,7 +300,8 @@ class Turn:
             known += [merged("", each.arguments, Earlier()) for each in past if each]
         removed = {*self._reading.removed, *self._reading.replaced.get("", ())}
         stated = {("by", token.name) for token in self.tokens if token.name not in removed}
-        stated = stated.union(*map(_parts, known))
+        stated = stated.union(*map(_parts, known), [("limit", self._reading.count)])
+        is_listed = self._expected["tool"] == COMPARE and wanted_look(self._reading) == "rows"
         conditions = [self._by_part(each["filters"]) for each in known]
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
@@ -315,6 +319,7 @@ class Turn:
                 is_usual = kind in usual
                 is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
+                is_usual |= kind == "class" and is_listed
                 if not is_usual and (kind, name) not in stated:
                     yield text
 
@@ -362,7 +367,7 @@ class Turn:
 
 def _parts(call: Arguments) -> dict[tuple[str, Any], str]:
     """What a call has apart from conditions, each with its words."""
-    values = {kind: call[kind] for kind in ("sources", "measures", "by", "order")}
+    values = {kind: call[kind] for kind in ("sources", "measures", "by", "order", "class")}
     values["limit"] = [call["limit"]] if call["limit"] else []
     for limits in call["thresholds"].values():
         known = as_mapping(limits).items()

@@ -149,7 +149,8 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     for at, (token, after) in enumerate(pairwise([*tokens, _END])):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
-        is_number &= after.kind in _OF_AMOUNTS or not are_years([token.text])  # "ignore 2023"
+        is_amount = not (before == "ignore" or are_years([token.text]))  # "ignore 1001"
+        is_number &= is_amount or after.kind in _OF_AMOUNTS
         is_counted = before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER
         is_one_more = before in _JOINS and [each.kind for each in kept[-2:-1]] == ["name"]
         if is_number and is_counted and before != "label":

@@ -116,8 +116,14 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
-            self.only_in(part[-2:])
+        says, at = self._reading.says.keys(), part[-1].at
+        after = [each for each in self._tokens if each.at > at and each.kind != "prep"]
+        named = {*self._reading.sources, *(t.name for t in of_kinds(part, {"source"}))}
+        is_last = not after or after[0].mark or after[0].kind == "source"
+        if part[-1].kind == "only" and says & {"which", "exists", "describe"}:
+            self.only_in([of_kinds(part, {"source"})[-1], part[-1]])
+        elif part[-1].kind == "only" and is_last:  # "web_shop vs erp, erp only", "why, erp only"
+            refuse_if(len(named) > 1 or says & {"why", "drill", "rows"}, part)
         for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)
@@ -235,8 +241,8 @@ class _Reader:
         measures = of_kinds(part, {"measure"})
         refuse_if(part[0].text.lower() == "most" and part[-1].kind == "dimension", part)
         gaps = of_kinds(part, {"gap"})
-        if gaps and "only" in self._reading.says and not is_plural(gaps[-1].text):
-            self._reading.count = self._reading.count or 1  # "only the largest difference"
+        if gaps and not self._reading.members:
+            self._reading.is_singular = not is_plural(gaps[-1].text)
         if measures and gaps:
             self.measures(part)
         elif measures:  # "the highest revenue by country": of each?
@@ -311,9 +317,12 @@ class _Reader:
     def missing(self, part: Sequence[Token]) -> None:
         self._reading.says.setdefault("missing", text_of(part))
         # "kg without invoices", "web_shop minus erp"
-        is_other = part[0].kind == "not" and (self._reading.measures or part[0].text == "minus")
-        refuse_if(is_other, part)
-        for token in of_kinds(part, {"source"}):
+        is_bare = part[-1].kind == "source" and not (part[-1].prep or part[1].kind == "exists")
+        is_other = is_bare or self._reading.measures or part[0].text == "minus"
+        refuse_if(part[0].kind == "not" and is_other, part)
+        before = [each for each in self._tokens if each.at < part[0].at][-1:]
+        lacking = before if part[0].text.lower() == "lack" else part  # "what does erp lack"
+        for token in of_kinds(lacking, {"source"}):
             refuse_if(self._reading.lacking not in {"", token.name}, part)
             self.source([token])
             self._reading.lacking = token.name
