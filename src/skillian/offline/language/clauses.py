@@ -173,6 +173,7 @@ class _Reader:
         is_beside = self._before == "limit" and not (part[0].mark or part[0].prep)
         refuse_if(is_beside and "ignore" in self._reading.says, part)  # "ignore 5 EUR and bikes"
         self._check_opening(part)
+        self._check_group(part, part[0].prep is None or part[0].prep.text.lower() == "in")
         self._conditions.add(part, "eq")
 
     def _check_opening(self, part: Sequence[Token]) -> None:
@@ -183,6 +184,14 @@ class _Reader:
         if is_bare and after is not None and not (behind[0].mark or after.mark):
             refuse_if(after.kind not in _AFTER_VALUE and not after.text.isdigit(), part)
 
+    def _check_group(self, part: Sequence[Token], is_plain: object) -> None:
+        """Refuse "by country and month, channel not web": is the channel a group, too?"""
+        before = [token for token in self._tokens if token.at < part[0].at and token.kind != "aux"]
+        last = next((token for token in reversed(before) if token.kind != "prep"), part[0])
+        is_own = any(last.name in token.values for token in part)
+        is_group = self._before == "groups" and len(self._reading.breakdown) > 1 and is_own
+        refuse_if(is_plain and is_group and part[0].mark in {"", ":"}, part)
+
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
         is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
@@ -190,6 +199,7 @@ class _Reader:
         is_noun = part[0].text.lower() == "no" and after.kind == "measure" and not after.mark
         # "France, Germany excluded", "which do not have web orders", "no web revenue"
         refuse_if(is_list or is_plain or is_noun, part)
+        self._check_group(part, part[0].text.lower().endswith(("not", "n't", "n\u2019t", "than")))
         self._conditions.add(part, "ne")
 
     def forgiven(self, part: Sequence[Token]) -> None:

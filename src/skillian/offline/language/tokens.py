@@ -147,7 +147,7 @@ class _Place:
             timed = dict.fromkeys(self.part.timed, bare)
             period = Token("period", bare, bare, timed, dated[1]) if dated and is_dated else None
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
-            content = words if is_article else [word for word in words if word not in ARTICLES]
+            content = words if is_article else self._without_articles(part)
             for phrase in dict.fromkeys((" ".join(words), " ".join(content))):
                 is_apart = _is_apart(self.question, part)
                 named = period if is_apart else self._named(phrase, text, period)
@@ -159,6 +159,13 @@ class _Place:
             points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
+
+    def _without_articles(self, part: Sequence[Word]) -> list[str]:
+        """The words of a phrase without articles that are no values: not of "but A without"."""
+        values = self.part.plain_values
+        is_value = [word.text in values.get(word.plain, {}).values() for word in part]
+        kept = zip(part, is_value, strict=True)
+        return [word.plain for word, is_kept in kept if is_kept or word.plain not in ARTICLES]
 
     def _signed(self, first: Word) -> tuple[int, Token] | None:
         """The number of words and the token of a value with a sign at its end, such as A+."""
@@ -203,7 +210,7 @@ class _Place:
         if is_quoted:  # "A*" is not A
             values = {name: each for name, each in values.items() if signs(each) == signs(text)}
         is_pointing = phrase in POINTING and previous != "dimension"
-        is_first = self.at == 0 and phrase == "a"
+        is_first = self.at == 0 and phrase == "a" and self._following() != "only"
         is_article = phrase in ARTICLES and (is_first or text not in values.values())
         if is_article and (is_pointing or not self._is_alone()):
             return None
