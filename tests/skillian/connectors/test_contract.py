@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skillian.connectors.databases import (
-    NEVER,
-    NUMBERS,
-    Opened,
-    in_duckdb,
-    in_sqlite,
-)
+from tests.skillian.connectors.databases import NEVER, NUMBERS, Opened, in_duckdb, in_sqlite
 from tests.support.waits import cancelled
 
 from skillian.connectors import base

@@ -12,15 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.skillian.oracle.oracle import AGGREGATIONS
 from tests.skillian.oracle.questions import Column, Side
-from tests.skillian.oracle.running import (
-    KEY,
-    Pair,
-    compared,
-    only,
-    question,
-    side,
-    statuses,
-)
+from tests.skillian.oracle.running import KEY, Pair, compared, only, question, side, statuses
 from tests.skillian.oracle.tables import Profile
 from tests.support.asking import measures_asked, page_of
 

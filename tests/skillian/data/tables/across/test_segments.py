@@ -112,15 +112,11 @@ async def test_of_altered_ranges_only_these_travel(
 
 
 @pytest.mark.parametrize(
-    "databases",
-    ["postgres-postgres other", "postgres-duckdb", "duckdb-mysql", "postgres-mysql"],
+    "databases", ["postgres-postgres other", "postgres-duckdb", "duckdb-mysql", "postgres-mysql"]
 )
 @pytest.mark.parametrize("key", [("id",), ("id", "code")], ids="-".join)
 async def test_any_difference_is_reported_as_if_all_rows_had_travelled(
-    store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-    databases: str,
-    key: tuple[str, ...],
+    store: Store, monkeypatch: pytest.MonkeyPatch, databases: str, key: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(looks, "WORTH", 1)  # whatever is in the sample
     chance = random.Random(1)  # noqa: S311 - the same rows in every run
