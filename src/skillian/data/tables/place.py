@@ -108,7 +108,7 @@ class SideRows:
         """The type of a kind in which all texts of a file's column are written; None without one.
 
         CSV has no other way to write a time, and JSON and workbooks often hold numbers as texts. A
-        code such as 007 or 1e5 is no number.
+        code such as 007 or 1e5 is not a number.
         """
         name, is_written = _WRITTEN.get(kind, ("", ""))
         table = self.source.table
