@@ -120,15 +120,15 @@ def _look(tool: str, known: PastComparison, stated: Mapping[str, Any]) -> Planne
 
 def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     """The classes of the rows or groups that are asked for; without any, all of them."""
-    if reading.direction == "least" or (reading.direction and known.is_of_rows):
-        raise UnclearError("Groups are listed with the largest difference first, rows by key.")
     classes = _classes_said(reading)
     status = [_STATUSES[kind] for kind in _STATUSES if kind in classes]
     status += _missing(reading, known.sources) if "missing" in classes else []
     if known.is_of_rows:
-        if not {*status} <= _OF_ROWS.keys():
-            raise UnclearError("The last comparison is of whole rows, which match or differ.")
+        if reading.direction or not {*status} <= _OF_ROWS.keys():
+            raise UnclearError("Whole rows match or differ, and are listed by their key.")
         status = [_OF_ROWS[each] for each in status]
+    elif reading.direction == "least":
+        raise UnclearError("Groups are listed with the largest difference first.")
     return status[0] if len(status) == 1 else status
 
 

@@ -88,9 +88,8 @@ def named_in(
         count=reading.count or next(iter(numbers), None),
         direction=reading.direction or found.direction,
         says={"only": "", "remove": ""},
-        unread=[],
-        parts=[],
     )
+    whole.unread, whole.parts = [], []
     return with_limit(whole, "percentage", percentage)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -124,8 +123,9 @@ class OfflinePlanner:
             return None
         says = {kind: t for kind, t in reading.says.items() if kind not in {"describe", "compare"}}
         parts = [each for each in reading.parts if each[0] in LOOKING]
-        look = replace(reading, says={**says, "gap": "", "show": ""}, parts=parts, sources=[])
-        look = replace(look, measures=[], breakdown=[], members=[], filters={}, thresholds={})
+        look = Reading(says={**says, "gap": "", "show": ""}, parts=parts, count=reading.count)
+        for name in ("direction", "is_singular", "ordinal", "lacking", "only_in"):
+            setattr(look, name, getattr(reading, name))
         return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:
