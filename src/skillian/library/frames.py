@@ -125,7 +125,7 @@ def _reason(error: Exception) -> str:
 
 
 def _check_types(frame: Any) -> None:
-    """Refuse columns of polars that Arrow does not have; of objects it exports their addresses."""
+    """Refuse types of polars that Arrow does not have; of objects, polars exports the addresses."""
     if _room(frame) == "polars":
         for column, kind in frame.schema.items():
             if str(kind) == "Object":

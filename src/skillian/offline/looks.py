@@ -150,7 +150,7 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
 
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
-    """The named group, or the first known group that matches the filters."""
+    """The named group, or a known group that matches the filters: the only one, or the largest."""
     if reading.direction == "least":
         raise UnclearError("Groups are listed with the largest difference first.")
     members = {name: value for name, value in reading.filters.items() if isinstance(value, str)}

@@ -123,9 +123,16 @@ class OfflinePlanner:
             return None
         says = {kind: t for kind, t in reading.says.items() if kind not in {"describe", "compare"}}
         parts = [each for each in reading.parts if each[0] in LOOKING]
-        look = Reading(says={**says, "gap": "", "show": ""}, parts=parts, count=reading.count)
-        for name in ("direction", "is_singular", "ordinal", "lacking", "only_in"):
-            setattr(look, name, getattr(reading, name))
+        look = Reading(
+            says={**says, "gap": "", "show": ""},
+            parts=parts,
+            count=reading.count,
+            direction=reading.direction,
+            is_singular=reading.is_singular,
+            ordinal=reading.ordinal,
+            lacking=reading.lacking,
+            only_in=reading.only_in,
+        )
         return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:

@@ -299,9 +299,8 @@ class Turn:
             past = (self.earlier.last, self.earlier.comparison)
             known += [merged("", each.arguments, Earlier()) for each in past if each]
         removed = {*self._reading.removed, *self._reading.replaced.get("", ())}
-        stated: set[tuple[str, Any]]
-        stated = {("by", token.name) for token in self.tokens if token.name not in removed}
-        stated = stated.union(*map(_parts, known), [("limit", self._reading.count)])
+        stated: set[tuple[str, Any]] = {("limit", self._reading.count)}.union(*map(_parts, known))
+        stated |= {("by", token.name) for token in self.tokens if token.name not in removed}
         is_listed = self._expected["tool"] == COMPARE and wanted_look(self._reading) == "rows"
         conditions = [self._by_part(each["filters"]) for each in known]
         for call in self.calls:

@@ -25,7 +25,7 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
-    "DECIMAL": "decimal",
+    **dict.fromkeys(("DECIMAL", "NUMERIC"), "decimal"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
     "BOOLEAN": "boolean",
     "DATE": "date",

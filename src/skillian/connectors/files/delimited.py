@@ -5,14 +5,13 @@ column, and it may skip what it takes for a comment or a title. Here a column is
 if each value is written as the number itself is: `001` and `+1` are text. Numbers with a fraction
 are decimals with the most digits found, never binary floats; they may have spaces around them, and
 an exponent as programs print one (`1e-05`, `1.0E10`, and `1e5` among other numbers; `12E4` may be
-a code, and is text), or a minus behind (`1.50-`). Nothing between two delimiters is NULL; `""` is
+a code, and is text), or a trailing minus (`1.50-`). Nothing between two delimiters is NULL; `""` is
 an empty text.
 """
 
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -61,9 +60,9 @@ _FLOAT = "CAST(TRY_CAST(value AS DOUBLE) AS TEXT)"
 _DIGITS = f"TRIM(REPLACE({_MANTISSA}, '.', ''), '0')"
 _NOT_FLOATS = f"COUNT_IF({_DIGITS} IS DISTINCT FROM {_DIGITS.replace('value', _FLOAT)})"
 
-_BEHIND = "NUMERIC"
-"""The name of DECIMAL for a column with a minus behind a number."""
-_NUMBERS = frozenset({"BIGINT", "DECIMAL", "DOUBLE", _BEHIND})
+_TRAILING_MINUS = "NUMERIC"
+"""DECIMAL, by the name that stands for a column in which a number has a trailing minus."""
+_NUMBERS = frozenset({"BIGINT", "DECIMAL", "DOUBLE", _TRAILING_MINUS})
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"})
 # For each column, the types that fit all of its values.
 _Types = Mapping[str, tuple[str, ...]]
@@ -88,9 +87,7 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
         decimals = _decimals(cursor, rows, types, form)
     except (duckdb.InvalidInputException, duckdb.NotImplementedException):
         raise QueryError(find_fault(path, form)) from None
-    names = {name: decimals.get(name) or _narrowest(kinds) for name, kinds in types.items()}
-    read = {name: column_type(kind.replace(_BEHIND, "DECIMAL")) for name, kind in names.items()}
-    return {name: replace(kind, sql=names[name]) for name, kind in read.items()}
+    return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
 
 
 def _same_types(_cursor: Cursor, _path: Path, form: CsvFormat, version: Hashable) -> Hashable:
@@ -155,7 +152,7 @@ def _matching(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     counts = [
         f"COUNT_IF(CASE WHEN kinds & {bits[kind]} > 0 THEN {_TESTS[kind]} END)" for kind in tried
     ]
-    read = [_BEHIND if kind == "DECIMAL" else kind for kind in tried]
+    read = [_TRAILING_MINUS if kind == "DECIMAL" else kind for kind in tried]
     values = [_about_cell(count, form, kind) for kind, count in zip(read, counts, strict=True)]
     columns = {name: sum(bits[kind] for kind in kinds) for name, kinds in types.items()}
     found = _by_column(cursor, rows, columns, [exp.Count(this=exp.Star()), *values])
@@ -178,18 +175,18 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     if not names:
         return {}
     tests = _WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED, _CODES
-    digits = [_about_cell(text, form, _BEHIND) for text in tests]
+    digits = [_about_cell(text, form, _TRAILING_MINUS) for text in tests]
     digits.append(filled("COUNT_IF(ENDS_WITH(RTRIM(v), '-'))", "duckdb", v=_column("value")))
     found = _by_column(cursor, rows, dict.fromkeys(names, 0), digits)
     kinds: dict[str, str] = {}
     wide: list[str] = []
-    for name, (whole, scale, spaced, are_codes, behind) in found.items():
+    for name, (whole, scale, spaced, are_codes, trailing) in found.items():
         if are_codes:
             continue
         if max(whole, 0) + max(scale, 0) > MAX_DIGITS:
-            wide += [name] if scale > 0 and not behind else []
+            wide += [name] if scale > 0 and not trailing else []
         elif scale > 0 or not spaced:  # whole numbers with spaces around them may be codes
-            kind = _BEHIND if behind else "DECIMAL"
+            kind = _TRAILING_MINUS if trailing else "DECIMAL"
             kinds[name] = f"{kind}({MAX_DIGITS},{max(scale, 0)})"
     if wide:
         test = [_about_cell(_NOT_FLOATS, form, "DECIMAL")]
@@ -238,7 +235,7 @@ def _about_cell(template: str, form: CsvFormat, kind: str) -> exp.Expr:
 def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
     """A column's text as a value of a type is usually written; any other text as it is."""
     if kind in _NUMBERS:
-        return _number(_signed(name) if kind == _BEHIND else _column(name), form)
+        return _number(_signed(name) if kind == _TRAILING_MINUS else _column(name), form)
     if kind == "DATE" and form.options.dates:
         template = "CASE WHEN STRFTIME(TRY_STRPTIME(value, how), how) = value"
         template += " THEN CAST(CAST(TRY_STRPTIME(value, how) AS DATE) AS TEXT) ELSE value END"
@@ -250,7 +247,7 @@ def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
 
 
 def _signed(name: str) -> exp.Expr:
-    """A column's text with a minus in front that stands behind, as SAP writes it."""
+    """A column's text, with a trailing minus, as SAP writes it, moved to the front."""
     case = "CASE WHEN ENDS_WITH(RTRIM(v), '-') THEN '-' || LTRIM(LEFT(RTRIM(v), -1)) ELSE v END"
     return filled(case, "duckdb", v=_column(name))
 

@@ -20,7 +20,7 @@ _SIGNS = "€$£%"
 # A narrower type would silently drop digits of a value.
 _FRACTION = 10
 _NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
-_PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+_PLAIN = f"^{sql.PLAIN_NUMBER}$"
 _PADDED = r"^[+-]?0[0-9]+(\.[0-9]*)?$"
 # The types that a text is read as, to find the values that prevent it.
 _READ = {**sql.DUCKDB_TYPES, "integer": "DECIMAL(38, 0)", "decimal": "DECIMAL(38, 10)"}

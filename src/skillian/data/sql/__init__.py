@@ -17,6 +17,8 @@ DUCKDB_TYPES = {
     "timestamptz": "TIMESTAMPTZ",
 }
 """The types as which DuckDB reads texts, by kind."""
+PLAIN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
+"""The pattern of a text that is a number and cannot be a code, such as 007 or 1e5."""
 _FILLERS = {
     "number": "0",
     "float": "0",

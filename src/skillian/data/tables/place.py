@@ -27,23 +27,17 @@ from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.lone.columns import NONE, LoneColumn, LoneColumns, with_lone_cells
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
-from skillian.data.tables.types import CellKind, CellType, cell_type, transported
+from skillian.data.tables.types import (
+    DIGITS,
+    WRITTEN,
+    CellKind,
+    CellType,
+    cell_type,
+    transported,
+    type_of_texts,
+)
 from skillian.errors import UnreadableColumnError
 from skillian.tasks import Progress, phase, together
-
-_BIGINT_DIGITS = 19
-_NUMBER = ("", r"REGEXP_FULL_MATCH(v, '-?(0|[1-9][0-9]*)(\.[0-9]+)?')")
-_WRITTEN: Mapping[CellKind, tuple[str, str]] = {
-    **dict.fromkeys(("integer", "decimal", "float"), _NUMBER),
-    "boolean": ("BOOLEAN", "LOWER(v) IN ('t', 'f', 'true', 'false')"),
-    "time": ("TIME", r"REGEXP_FULL_MATCH(v, '([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?')"),
-}
-"""DuckDB's type of a kind (that of numbers depends on them), and the test that a text is of it."""
-_WIDTH = {
-    "digits": "MAX(LENGTH(SPLIT_PART(LTRIM(v, '-'), '.', 1)))",
-    "scale": "MAX(LENGTH(SPLIT_PART(v, '.', 2)))",
-}
-"""The digits of numbers before and after the point."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,7 +79,7 @@ class SideRows:
         return sql.column(column, "source") if value is None else value.copy()
 
     def read_as(self, *, text: bool) -> list[str]:
-        """The columns of a file that are read as they are written; or texts in other types."""
+        """The columns of a file that are read as texts; or its texts that are read as others."""
         casts = [item for item in self.instead.items() if isinstance(item[1].this, exp.Column)]
         return [name for name, cast in casts if cast.is_type(exp.DType.TEXT) == text]
 
@@ -105,23 +99,21 @@ class SideRows:
         return bool(row["n"])
 
     async def type_written(self, column: str, kind: CellKind) -> ColumnType | None:
-        """The type of a kind in which all texts of a file's column are written; None without one.
+        """The type of this kind that all texts of a file's column are written as; None without one.
 
-        CSV has no other way to write a time, and JSON and workbooks often hold numbers as texts. A
-        code such as 007 or 1e5 is not a number.
+        CSV has no other way to write a time, and JSON and workbooks often hold numbers as texts.
         """
-        name, is_written = _WRITTEN.get(kind, ("", ""))
-        table = self.source.table
-        if not (is_written and table.inferred and table.engine == "files"):
+        table, test = self.source.table, WRITTEN.get(kind)
+        if test is None or not (table.inferred and table.engine == "files"):
             return None
-        tests = {"others": f"COUNT_IF(NOT {is_written})", **_WIDTH}
-        found = {each: filled(text, "duckdb", v=self.value(column)) for each, text in tests.items()}
-        [row] = await self.fetch(self.rows([sql.named(each, name) for name, each in found.items()]))
-        if row["others"] or (not name and row["digits"] + row["scale"] > sql.MAX_DIGITS):
-            return None
-        is_whole = not row["scale"] and row["digits"] < _BIGINT_DIGITS
-        number = "BIGINT" if is_whole else f"DECIMAL({sql.MAX_DIGITS},{row['scale']})"
-        return column_type(name or number)
+        counts = {"others": f"COUNT_IF(NOT {test})", **DIGITS}
+        columns = [
+            sql.named(filled(count, "duckdb", v=self.value(column)), name)
+            for name, count in counts.items()
+        ]
+        [row] = await self.fetch(self.rows(columns))
+        name = "" if row["others"] else type_of_texts(kind, row["digits"], row["scale"])
+        return column_type(name) if name else None
 
     async def first(self, cells: Mapping[str, CellType], limit: int) -> list[tuple[Any, ...]]:
         """The first rows, with the cells of these columns as they travel."""

@@ -81,6 +81,19 @@ _BYTES = re.compile(
     re.IGNORECASE,
 )
 
+_OF_TEXTS: Mapping[CellKind, str] = {"boolean": "BOOLEAN", "time": "TIME"}
+WRITTEN: Mapping[CellKind, str] = {
+    **dict.fromkeys(("integer", "decimal", "float"), f"REGEXP_FULL_MATCH(v, '{sql.PLAIN_NUMBER}')"),
+    "boolean": "LOWER(v) IN ('t', 'f', 'true', 'false')",
+    "time": r"REGEXP_FULL_MATCH(v, '([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?')",
+}
+"""The test in DuckDB that a text of a file is a value of a kind."""
+DIGITS = {
+    "digits": "MAX(LENGTH(SPLIT_PART(LTRIM(v, '-'), '.', 1)))",
+    "scale": "MAX(LENGTH(SPLIT_PART(v, '.', 2)))",
+}
+"""The digits of texts that are numbers, before and after the point."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellType:
@@ -126,6 +139,15 @@ def cell_type(kind: ColumnType, dialect: str) -> CellType:
     if kind.kind != "other":
         return CellType("json" if name == "JSON" else kind.kind, kind.sql)
     return _other(kind.sql, name)
+
+
+def type_of_texts(kind: CellKind, digits: int, scale: int) -> str:
+    """DuckDB's type for texts of a kind: for numbers, one with these digits; empty without one."""
+    if kind in _OF_TEXTS:
+        return _OF_TEXTS[kind]
+    if not scale and digits < _BIGINT_DIGITS:
+        return "BIGINT"
+    return f"DECIMAL({sql.MAX_DIGITS},{scale})" if digits + scale <= sql.MAX_DIGITS else ""
 
 
 def _other(written: str, name: str) -> CellType:
