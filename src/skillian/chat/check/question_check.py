@@ -2,71 +2,47 @@
 
 The planner reads the question as far as it can, and says which call it would make. What that call
 has and the calls that were made don't is lost; what these have and that call doesn't is chosen by
-the model. What the planner cannot read must be in a call as it is written.
+the model. A value of a call that is in words that are not read belongs to that call too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
 from functools import cached_property
+from itertools import product
 from typing import Any
 
-from skillian.offline.calls import (
-    PlannedCall,
-    UnclearError,
-    as_list,
-    call_of,
-    check_units,
-    order_of,
-    reading_of,
-)
-from skillian.offline.changes import with_changes
+from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
-from skillian.offline.language.arrangement import arranged
-from skillian.offline.language.filters import (
-    BOUNDS,
-    admitted,
-    as_mapping,
-    both,
-    condition_words,
-    days_of,
-    filter_of,
-    number_of,
-    parts_of,
-    values_of,
-    years_of,
-)
-from skillian.offline.language.lexicon import KINDS
-from skillian.offline.language.reading import read
-from skillian.offline.language.said import Reading
-from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary, plain, split
-from skillian.offline.looks import wanted_look
-from skillian.offline.named import NEGATING, value_lists
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.filters import admits, as_mapping, filter_of, parts_of, values_of
+from skillian.offline.language.periods import dated, period_of, spelt_out
+from skillian.offline.language.tokens import Token, as_number
+from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.planner import OfflinePlanner
 from skillian.offline.plans import plan
+from tinyagent import ToolCall
 
-LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
-CHECKED = {COMPARE, QUERY, *LOOKS}
+_LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
+CHECKED = {COMPARE, QUERY, *_LOOKS}
 """The tools that answer a question about data."""
-DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
+DATA = {"source", "measure", "dimension", "value", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
-_ORDERING = {"ranked", "order", "direction", "rank"}
-_TURNING = {"not", "dont", "remove", "excluded"}
-_SMALL = {"aux", "prep", "and", "or", "filler", "from"}
-_OF_LIMITS = {"percent", "cents", "currency", "tolerance", "within"}
-_DEFAULT_LIMIT = 50
-_WORDS = {
-    "sources": "{}",
-    "measures": "{}",
-    "by": "by {}",
-    "order": "order {}",
-    "class": "class {}",
+_ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
+_TURNING = {"not", "remove", "ignore", "instead_of", "excluded", "out"}
+_SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown", "only"}
+_WORDS = {"sources": "{}", "measures": "{}", "by": "by {}", "order": "order {}"} | {
     "limit": "the first {} rows",
     "absolute": "tolerance {}",
     "percentage": "tolerance {} %",
 }
+_OPERATORS = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
+_MEANING = {"number", "amount", "unknown", "doubt", "vague"} | {*DATA} - {"not", "most", "least"}
+_DEFAULT_LIMIT, _END = "50", Token("", "")
 Arguments = Mapping[str, Any]
 
 
@@ -74,10 +50,8 @@ Arguments = Mapping[str, Any]
 class Loss:
     """A part of a question that its calls do not have.
 
-    Attributes:
-        text: The part as it is written.
-        readings: If it changes numbers, the question with the part at its end, and without it.
-        is_partial: Whether it is a list of which the calls have some, so that others may follow.
+    `readings` are the question with the part at its end, and without it, if it changes numbers;
+    `is_partial` is whether it is a list of which the calls have some, so that others may follow.
     """
 
     text: str
@@ -86,31 +60,48 @@ class Loss:
 
 
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
-    """What a call asks for; a look into a comparison also asks for what was compared."""
-    compared: Arguments = {}
-    if tool in LOOKS and earlier.comparison is not None:
-        compared = earlier.comparison.arguments
-    whole = {**compared, **arguments}
-    sources = [whole.get(each) for each in ("source", "source_a", "source_b")]
-    by = (compared.get("align_on"), arguments.get("align_on"), arguments.get("dimensions"))
-    given = (compared.get("filters"), arguments.get("filters"))
-    key = arguments.get("key") if tool in LOOKS else None
+    """What a call asks for, as texts; a look into a comparison also asks for what was compared."""
+    known = earlier.comparison if tool in _LOOKS else None
+    before: Arguments = known.arguments if known else {}
+    whole = {**before, **arguments}
+    by = [before.get("align_on"), arguments.get("align_on"), arguments.get("dimensions")]
+    filters = [before.get("filters"), arguments.get("filters"), arguments.get("key")]
+    limits = as_mapping(as_mapping(whole.get("thresholds")).get("match"))
     return {
         "tool": tool,
-        "sources": _names(sources),
-        "measures": _names(whole.get("measures")),
-        "by": [name for names in by for name in _names(names)],
-        "filters": {n: each for some in (*given, key) for n, each in as_mapping(some).items()},
-        "thresholds": as_mapping(whole.get("thresholds")),
-        "order": _names(whole.get("order"))[:1],
-        "class": _names(arguments.get("status")),
-        "limit": whole.get("limit"),
+        "sources": [*values_of([whole.get(n) for n in ("source", "source_a", "source_b")])],
+        "measures": [*values_of(whole.get("measures"))],
+        "by": [*values_of(by)],
+        "filters": {name: each for some in filters for name, each in as_mapping(some).items()},
+        "order": [*values_of(whole.get("order"))][:1],
+        "limit": [*values_of(whole.get("limit"))],
+        "absolute": [*values_of(limits.get("absolute"))],
+        "percentage": [*values_of(limits.get("percentage"))],
     }
 
 
-def _names(value: object) -> list[str]:
-    """The names in an argument, which the tool itself refuses if it is not a list of names."""
-    return [each for each in as_list(value) if isinstance(each, str)]
+def _facts(call: Arguments) -> dict[tuple[str, str], str]:
+    """What a call has apart from conditions, each with its words."""
+    texts = [(kind, each.removesuffix(".0")) for kind in _WORDS for each in call[kind]]
+    return {(kind, text): _WORDS[kind].format(text) for kind, text in texts}
+
+
+def _numbers(text: str, units: Collection[str] = ()) -> set[Decimal]:
+    """The number that a text is, also in euros if it may be in cents."""
+    number = as_number(text)
+    return {number, number / 100 if "cents" in units else number} if number is not None else set()
+
+
+def _forms(token: Token) -> set[str]:
+    """The names and values that a token may mean."""
+    texts = (token.text, *token.names, *values_of([*token.values.values()]))
+    return {text.lower() for text in texts}
+
+
+def _in_words(name: str, condition: Any) -> str:
+    parts = parts_of(condition).items()
+    words = (f"{_OPERATORS.get(operator, 'before ')}{', '.join(of)}" for operator, of in parts)
+    return f"{name}: {' and '.join(words)}"
 
 
 @dataclass
@@ -121,259 +112,218 @@ class Turn:
     whole: Vocabulary
     calls: Sequence[Arguments] = ()
     earlier: Earlier = field(default_factory=Earlier)
-    spoken: str = ""
 
     @cached_property
+    def _reading(self) -> Reading:
+        """What can be read of the question, if it is about the sources and years of the calls."""
+        filters = [call["filters"] for call in self.calls]
+        last = self.earlier.last if self.earlier.years else ToolCall("", "", {"filters": filters})
+        sources = self.earlier.sources or tuple(s for call in self.calls for s in call["sources"])
+        before = replace(self.earlier, last=last, sources=sources)
+        return OfflinePlanner(self.whole).read(self.question, before)
+
+    @property
     def tokens(self) -> Sequence[Token]:
         """The question, as it is read."""
         return self._reading.tokens
 
     @cached_property
-    def _sources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for call in self.calls for name in call["sources"]))
+    def _is_read(self) -> bool:
+        """Whether the planner answers the question."""
+        return isinstance(plan(self._reading, self.earlier, self.whole), PlannedCall)
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return self.whole.within(self._sources)
-
-    @cached_property
-    def _reading(self) -> Reading:
-        """What can be read of the question, if it is about the sources and years of the calls."""
-        years = self.earlier.years or years_of(call["filters"] for call in self.calls)
-        return read(self.question, self.whole, self.earlier.sources or self._sources, None, years)
+    def _unread(self) -> set[int]:
+        """The places of the tokens that are not read: "but" and a number alone may mean more."""
+        parts = self._reading.parts if not self._is_read else []
+        alone = [of[0] for name, of in parts if name in {"but", "limit"} and len(of) == 1]
+        return {*alone, *(at for name, of in parts for at in of if not name)}
 
     @cached_property
     def _expected(self) -> Arguments:
-        """The call that the planner makes of it; without one, the arguments that it names."""
-        reading, tools = self._reading, {call["tool"] for call in self.calls}
-        planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
-        if isinstance(planned, PlannedCall) and planned.tool in tools:
-            return merged(planned.tool, planned.arguments, self.earlier)
-        last = self.earlier.last
-        is_new = bool(reading.sources and (reading.measures or reading.members))
-        is_change = last is not None and last.name in tools and not is_new
-        before = reading_of(last.arguments if last and is_change else {})
-        with suppress(UnclearError):
-            measures = reading.measures or self.calls[0]["measures"]
-            reading = replace(reading, ordered_by=order_of(reading, measures)[:1])
-        reading, is_added = replace(reading, is_singular=False), "also" in reading.says
-        try:
-            whole = with_changes(reading, before, is_added=is_added)
-        except UnclearError:
-            bare = replace(before, filters={}, ordered_by=[], count=None)
-            whole = with_changes(reading, bare, is_added=is_added)
-        tool = COMPARE if len(whole.sources) > 1 else QUERY
-        return merged("", call_of(tool, whole).arguments, Earlier())
+        """The call that the planner makes; without one, the last with what the question names."""
+        reading, last = replace(self._reading, unread=[]), self.earlier.last
+        planned = plan(reading, self.earlier, self.whole)
+        if isinstance(planned, PlannedCall) and planned.tool in {c["tool"] for c in self.calls}:
+            return self._completed(merged(planned.tool, planned.arguments, self.earlier))
+        is_new = reading.sources and (reading.measures or reading.members)
+        before = merged("", last.arguments if last and not is_new else {}, Earlier())
+        is_ordered = reading.sign is not None or reading.ordered
+        ordered = reading.ordered or reading.measures or self.calls[0]["measures"]
+        named = {
+            "source": reading.sources,
+            "measures": reading.measures,
+            "dimensions": reading.named,
+            "order": [f"{reading.sign or ''}{each}" for each in ordered if is_ordered],
+            "limit": reading.count,
+            "thresholds": {"match": reading.limits},
+        }
+        kept = {n: each for n, each in before["filters"].items() if n not in reading.cleared}
+        kept |= {name: filter_of(parts) for name, parts in reading.filters.items()}
+        named = {n: each for n, each in merged("", named, Earlier()).items() if each}
+        return self._completed({**before, **named, "filters": kept})
+
+    def _completed(self, found: Arguments) -> Arguments:
+        """A call with the limits and values of the calls that are in words that are not read."""
+        items = [item for at in sorted(self._unread) for item in self._items(at)]
+        filters = {} if "filter" in {item.kind for item in items} else dict(found["filters"])
+        units = {each.kind for token in self.tokens for each in (token, *token.items)}
+        kind = "percentage" if "percent" in units else "absolute"
+        numbers = {number for item in items for number in _numbers(item.text, units)}
+        for call in self.calls:
+            if numbers & _numbers("".join(call[kind])):
+                found = {**found, "absolute": [], "percentage": [], kind: call[kind]}
+            for name, condition in call["filters"].items():
+                period = next((item.period for item in items if name in item.values), None)
+                period = dated(period, self.earlier.years) if period else None
+                parts: dict[str, list[str]] = parts_of(filters.get(name))
+                if period and not parts:
+                    parts = {"gte": [str(period.first)], "lte": [str(period.last)]}
+                for value, at in product(values_of(condition), range(len(self.tokens))):
+                    turning = self._turning(at)
+                    is_said = any(value.lower() in _forms(item) for item in self._items(at))
+                    if is_said and {at, turning} & self._unread:
+                        operator = "eq" if turning is None else "ne"
+                        parts = {n: [v for v in of if v != value] for n, of in parts.items()}
+                        parts[operator] = [*parts.get(operator, []), value]
+                if parts := {operator: of for operator, of in parts.items() if of}:
+                    filters[name] = filter_of(parts)
+        return {**found, "filters": filters}
+
+    def _items(self, at: int) -> Sequence[Token]:
+        """A token, or the values of its list."""
+        return self.tokens[at].items or [self.tokens[at]]
+
+    def _turning(self, at: int) -> int | None:
+        """The place of the word that turns the meaning of the token at a place."""
+        if (*self.tokens, _END)[at + 1].kind in {"excluded", "out"}:
+            return at + 1
+        for place in range(at - 1, -1, -1):
+            token, before = self.tokens[place], self.tokens[place - 1] if place else _END
+            is_but = token.kind == "but" and before.kind in {"dimension", "unknown"}
+            is_turning = token.kind in _TURNING or re.search(r"n\Wt$", token.text) or is_but
+            if is_turning or token.kind not in _SMALL or self.tokens[place + 1].mark:
+                return place if is_turning and not self.tokens[place + 1].mark else None
+        return None
+
+    def _group(self, name: str) -> str:
+        """The dimension of the shortest periods that determines a dimension, or itself."""
+        sources = {source for call in self.calls for source in call["sources"]}
+        known = self.whole.within(sources).dimensions.get(name, ())
+        parts = known[0].parts if known else ()
+        return next((part for part in parts if all(part in each.parts for each in known)), name)
+
+    def _admitted(self, group: str, every: Sequence[Mapping[str, Any]]) -> list[set[str]]:
+        """The values of a dimension that each of these filters admits."""
+        own = [[each for n, each in some.items() if self._group(n) == group] for some in every]
+        periods = [period for value in values_of(own) if (period := period_of(value))]
+        ends = [end for period in periods for end in (period.first, period.last)]
+        days = {str(end + timedelta(days)) for end in ends for days in (-1, 0, 1)}
+        known = {"", *self.whole.values(group), *values_of(own), *days}
+        return [{v for v in known if all(admits(each, v) for each in some)} for some in own]
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
-        made = {key for call in self.calls for key in _parts(call)}
-        found = [*self._conditions()]
-        last = self.earlier.last
-        past = _parts(merged("", last.arguments, Earlier())) if last else {}
-        for key, text in _parts(self._expected).items():
-            is_default = key[0] == "measures" and not self._reading.measures
-            is_default &= bool(self._reading.unread)
-            is_default |= key[0] == "limit" and self._reading.count is None  # "which one"
-            if key not in made and not (is_default and key not in past):
-                is_order = key[0] == "order"
-                parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
-                parts = [p for p in parts if text_of(p) not in self._reading.unread]  # of each?
-                found.append(self._loss(parts) if parts else Loss(text))
-        try:
-            measures = [name for call in self.calls for name in call["measures"]]
-            check_units(self._reading, measures, self.whole)
-        except UnclearError:
-            found += map(Loss, self._reading.units)
-        return list(dict.fromkeys((*found, *self._unread())))
+        filters, lost, marks = [c["filters"] for c in self.calls], dict[int, bool](), list[str]()
+        for group in dict.fromkeys(map(self._group, self._expected["filters"])):
+            own = [some for some in filters if group in map(self._group, some)] or [{}]
+            wanted, *admitted = self._admitted(group, [self._expected["filters"], *own])
+            union = set[str]().union(*admitted)
+            values = self._places_on(group) if union != wanted else set[int]()
+            lost |= dict.fromkeys(values, bool(union) and union < wanted)
+            marks += [f"{group}, as before"] if union != wanted and not values else []
+        made = {key for call in self.calls for key in _facts(call)}
+        for (kind, name), text in _facts(self._expected).items():
+            if (kind, name) not in made and self._is_stated(kind, name):
+                is_order = kind == "order" and self._is_read
+                places = [at for at, t in enumerate(self.tokens) if t.kind in _ORDERING]
+                lost |= dict.fromkeys(places if is_order else (), False)
+                marks += [] if is_order and places else [text]
+        for at in sorted(self._unread):
+            changing = self._changing(at)
+            lost |= dict.fromkeys(changing, False)
+            marks += [self.tokens[at].text] if not changing and self._is_unused(at) else []
+        marks += self._reading.units if not self._expected["tool"] else []
+        return [*([self._loss(lost)] if lost else []), *map(Loss, dict.fromkeys(marks))]
 
-    def _conditions(self) -> Iterator[Loss]:
-        """Yield the conditions that the calls do not have, or have otherwise."""
-        calls = [self._by_part(call["filters"]) for call in self.calls]
-        for name, wanted in self._by_part(self._expected["filters"]).items():
-            made = [filters[name] for filters in calls if name in filters] or [{}]
-            known = self._vocabulary.values.get(name, {}).values()
-            is_open = self._vocabulary.is_open(name)
-            sets = admitted(known, [wanted, *made], is_open=is_open)
-            union = set[str]().union(*sets[1:])
-            parts = self._parts_on(name)
-            if union == sets[0] or self._is_doubtful(parts, wanted, made):
-                continue
-            if parts:
-                is_partial = bool(union) and union < sets[0]
-                yield replace(self._loss(parts), is_partial=is_partial)
-            else:
-                yield Loss(f"{name}: {condition_words(wanted)}, as before")
+    def _is_stated(self, kind: str, name: str) -> bool:
+        """Whether the question says what is expected; otherwise it is usual, or as before."""
+        if kind == "limit":
+            return self._reading.count is not None  # not "which one"
+        tokens = enumerate(self.tokens)
+        is_named = any(name in t.names and self._turning(at) is None for at, t in tokens)
+        is_fixed = any(name in call["filters"] for call in self.calls)
+        return self._is_read or kind not in {"measures", "by"} or (is_named and not is_fixed)
 
-    def _by_part(self, filters: Mapping[str, Any]) -> dict[str, Any]:
-        """The conditions; one on months becomes one on days if the day determines the month."""
-        conditions: dict[str, Any] = {}
-        for name, condition in filters.items():
-            part = self._vocabulary.part_of(name)
-            days = days_of(condition) if part else dict[str, list[str]]()
-            known = parts_of(conditions.get(part, filters.get(part))) if part else {}
-            combined = both(known, days) if days else None
-            if part and combined:
-                conditions[part] = filter_of(combined)
-            else:
-                conditions.setdefault(name, condition)
-        return conditions
+    def _places_on(self, group: str) -> set[int]:
+        """The places of the values of a dimension, and of the words that turn them."""
+        found = set[int]()
+        for at in range(len(self.tokens)):
+            if any(group == self._group(name) for t in self._items(at) for name in t.values):
+                turning = self._turning(at)
+                found |= {at} if turning is None else {at, *range(turning, at), turning}
+        return found
 
-    def _parts_on(self, name: str) -> list[Sequence[Token]]:
-        """The clauses with a condition on a dimension."""
-        return [
-            part
-            for _, part in self._reading.parts
-            if any(name in t.values or (t.kind == "label" and t.name == name) for t in part)
-        ]
+    def _changing(self, at: int) -> list[int]:
+        """The places of words that change numbers, are not read from here on, and in no call."""
+        token, after = self.tokens[at], (*self.tokens, _END)[at + 1]
+        filters = [call["filters"] for call in self.calls]
+        if after.kind in {"unknown", "value"} and self._turning(at + 1) == at:
+            is_turned = any("ne" in as_mapping(each) for some in filters for each in some.values())
+            is_used = after.values and any(some.keys() >= {*after.values} for some in filters)
+            return [] if is_used or (is_turned and not after.values) else [at, at + 1]
+        if token.kind == "or" and at and after.values:
+            before = self.tokens[at - 1].values.keys()
+            return [at - 1, at, at + 1] if before.isdisjoint(after.values) else []
+        is_order = token.kind in _ORDERING and not any(call["order"] for call in self.calls)
+        is_value = token.kind == "value" and self._is_unused(at)
+        return [at] if is_order or is_value else []
 
-    def _is_doubtful(
-        self, parts: Sequence[Sequence[Token]], wanted: Any, made: Sequence[Any]
-    ) -> bool:
-        """Whether a word before a clause may turn it, and calls have its values.
-
-        "Leave out whatever is on hold", "which isn't on hold".
-        """
-        is_turned = "ne" in as_mapping(wanted)
-        if is_turned or not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
+    def _is_unused(self, at: int) -> bool:
+        """Whether a token means something that is in no call, as a name with a capital does."""
+        token, filters = self.tokens[at], {name for call in self.calls for name in call["filters"]}
+        texts = [each.lower() for each in (*values_of(self.calls), *filters)]
+        is_title = self.question.isupper() or token.mark in {".", "?", "!"} or not at
+        is_word = token.kind == "unknown" and (is_title or token.text.islower())
+        if is_word or token.kind not in _MEANING or self._turning(at) is not None:
             return False
-        parts = [part for part in parts if not of_kinds(part, {"only"})]
-        before = [[t.kind for t in self.tokens if t.at < part[0].at] for part in parts]
-        lasts = [[kind for kind in kinds if kind not in _SMALL][-1:] for kinds in before]
-        return any(last in (["unknown"], ["dont"]) for last in lasts)
-
-    def _unread(self) -> Iterator[Loss]:
-        """Yield what is not read and in no call as it is written."""
-        texts = {each.lower() for call in self.calls for each in values_of(call)}
-        names = {name for call in self.calls for _, name in _parts(call)}
-        names = names.union(*(call["filters"] for call in self.calls))
-        numbers = {number_of(text) for text in texts}
-        filters = [condition for call in self.calls for condition in call["filters"].values()]
-        changing = {"value", "either"}
-        changing |= set() if names & {*self._vocabulary.timed} else {"period"}
-        changing |= set() if any("ne" in as_mapping(each) for each in filters) else _TURNING
-        if not any(call.get("order") for call in self.calls):
-            changing |= {"most", "least", "rated", "descending", "ascending"}
-        has_limits = any(call.get("thresholds") for call in self.calls)
-        for part in self._unread_parts():
-            named = of_kinds(part, {"measure", "dimension", "source"})
-            is_of_names = part[0].kind == "not" and len(named) == len(part) - 1 > 0
-            if is_of_names and names.isdisjoint(token.name for token in named):
-                continue  # "damages, not income"
-            said = [
-                t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
-            ]
-            if changing & {token.kind for token in said}:
-                yield self._loss([part])
-                continue
-            for token in said:
-                is_named = token.kind in {"measure", "dimension", "source"}
-                is_limit = token.kind in _OF_LIMITS and not has_limits
-                is_number = token.kind == "number" and as_number(token.text) not in numbers
-                is_value = token.other is not None and token.kind not in {"prep", "measure"}  # "us"
-                is_value &= bool(self._reading.unread)
-                is_strange = is_number or is_value or is_limit or token.kind == "name"
-                if is_strange or (is_named and token.name not in names):
-                    yield Loss(token.text)
-
-    def _unread_parts(self) -> list[Sequence[Token]]:
-        """The clauses that mean nothing, and the words that are in none, each with its "not"."""
-        refused = [part for part in self._reading.refused if len(part) > 1]
-        parts = [*(part for _, part in self._reading.parts), *refused]
-        read_at = {token.at for part in parts for token in part}
-        found: list[list[Token]] = []
-        for before, token, after in zip(
-            [None, *self.tokens], self.tokens, [*self.tokens[1:], None], strict=False
-        ):
-            is_idle = token.kind == "not" and after is not None and after.kind == "filler"
-            if token.at not in read_at and not is_idle:  # "not what I need"
-                last = found[-1][-1] if found else None
-                is_excluded = last is not None and last is before and last.kind == "not"
-                found[-1:] = [[*found[-1], token]] if is_excluded else [*found[-1:], [token]]
-        return [*refused, *found]
+        if token.kind in {"number", "amount"}:
+            return _numbers(self._items(at)[0].text, {"cents"}).isdisjoint(map(as_number, texts))
+        return not all(
+            filters & item.values.keys()
+            if item.period
+            else any(form in text for form in _forms(item) for text in texts)
+            for item in self._items(at)
+        )
 
     def choices(self) -> Iterator[str]:
         """Yield what the calls have that neither the question nor the calls before them have."""
-        known = [self._expected]
-        if not known[0]["tool"]:  # otherwise the planner says what stays as it was
-            past = (self.earlier.last, self.earlier.comparison)
-            known += [merged("", each.arguments, Earlier()) for each in past if each]
-        removed = {*self._reading.removed, *self._reading.replaced.get("", ())}
-        stated: set[tuple[str, Any]] = {("limit", self._reading.count)}.union(*map(_parts, known))
-        stated |= {("by", token.name) for token in self.tokens if token.name not in removed}
-        is_listed = self._expected["tool"] == COMPARE and wanted_look(self._reading) == "rows"
-        conditions = [self._by_part(each["filters"]) for each in known]
+        stated = {*_facts(self._expected), ("limit", _DEFAULT_LIMIT)}
+        for token in () if self._is_read else self.tokens:
+            stated |= {(kind, name) for kind in ("by", "measures") for name in token.names}
+            stated |= {("limit", token.text), ("limit", "1")}
+        groups = {*map(self._group, self._expected["filters"])}
         for call in self.calls:
-            for name, condition in self._by_part(call["filters"]).items():
-                is_kept = any(each.get(name) == condition for each in conditions)
-                is_kept = is_kept or (bool(self._reading.unread) and self._is_said(name, condition))
-                is_kept &= name not in self._reading.cleared
-                wanted = conditions[0].get(name)
-                parts = self._parts_on(name) if wanted != condition else []
-                is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
-                if not (is_kept or is_read):
-                    yield f"{name}: {condition_words(condition)}"
+            for name, condition in call["filters"].items():
+                if self._group(name) not in groups:
+                    yield _in_words(name, condition)
             is_measured = any(("measures", name) in stated for name in call["measures"])
-            usual = {"sources", "measures"} if is_measured else {"sources"}
-            for (kind, name), text in _parts(call).items():
-                is_usual = kind in usual
-                is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
-                is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
-                is_usual |= kind == "class" and is_listed
-                if not is_usual and (kind, name) not in stated:
+            usual = {"sources", *(["measures"] * is_measured), *(["order"] * (not self._is_read))}
+            for (kind, name), text in _facts(call).items():
+                if kind not in usual and (kind, name) not in stated:
                     yield text
 
-    def _is_said(self, name: str, condition: Any) -> bool:
-        """Whether the user has said all values of a condition, and that they are excluded.
-
-        Of values that differ only in case or number, none is said but one in quotes.
-        """
-        said = f" {plain(f'{self.spoken} {self.question}')} "
-        words = {word.text for word in split(self.question)}
-        values, alike = [*values_of(condition)], self._vocabulary.alike
-        is_turned = "ne" in as_mapping(condition)
-        return (
-            bool(values)
-            and not BOUNDS & {*parts_of(condition)}
-            and (not is_turned or all(map(self._is_negated, values)))
-            and all(
-                (value in words if plain(value) in KINDS else f" {plain(value)} " in said)
-                and (f'"{value}"' in self.question or (name, plain(value)) not in alike)
-                for value in values
-            )
-        )
-
-    def _is_negated(self, value: str) -> bool:
-        """Whether a negation is before or behind a value, or anywhere without the value."""
-        lists = [
-            is_unwanted
-            for is_unwanted, part in value_lists(arranged(self.tokens))
-            if any(value in (*token.values.values(), token.text) for token in part)
-        ]
-        return any(lists or of_kinds(self.tokens, NEGATING | {"excluded", "but"}))
-
-    def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
-        """A part that changes numbers, with the question that says it last, and without it."""
-        said: list[str] = []
-        rest = self.question
-        for part in reversed(parts):
-            start = min((token.prep or token).at for token in part)
-            end = max(token.at + len(token.text) for token in part)
-            said.insert(0, self.question[start:end])
-            rest = f"{rest[:start].rstrip(' ,:')} {rest[end:].lstrip(' ,:')}".strip()
-        text = ", ".join(said)
-        return Loss(text, (f"{rest}, {text}", rest))
-
-
-def _parts(call: Arguments) -> dict[tuple[str, Any], str]:
-    """What a call has apart from conditions, each with its words."""
-    values = {kind: call[kind] for kind in ("sources", "measures", "by", "order", "class")}
-    values["limit"] = [call["limit"]] if call["limit"] else []
-    for limits in call["thresholds"].values():
-        known = as_mapping(limits).items()
-        values |= {kind: [limit] for kind, limit in known if limit is not None}
-    return {
-        (kind, str(each) if isinstance(each, str) else number_of(each)): words.format(each)
-        for kind, words in _WORDS.items()
-        for each in values.get(kind, ())
-    }
+    def _loss(self, lost: Mapping[int, bool]) -> Loss:
+        """The clauses of these places, with the question that says them last, and without them."""
+        spans, end, rest = list[tuple[int, int]](), 0, spelt_out(self.question)
+        for _, places in self._reading.parts:
+            if {*places} & lost.keys():
+                is_next = spans and all(t.kind == "and" for t in self.tokens[end : places[0]])
+                start = spans.pop()[0] if is_next else self.tokens[places[0]].span[0]
+                spans.append((start, self.tokens[places[-1]].span[1]))
+                end = places[-1] + 1
+        text = ", ".join(rest[start:stop] for start, stop in spans)
+        for start, stop in reversed(spans):
+            rest = f"{rest[:start].rstrip(' ,:')} {rest[stop:].lstrip(' ,:')}".strip()
+        readings = (f"{rest}, {text}", rest) if rest else (text,)
+        return Loss(text, readings, all(lost.values()))
