@@ -42,10 +42,12 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if says == {"describe", "look", "source", "sources"} and len(sources) == 1:
         return PlannedCall("describe_source", {"source": sources[0]})
     is_ranked = "gap" in says and reading.sign is not None
+    is_drill = says >= {"look", "rows", "eq"} and "measures" not in says
     is_of_pair = says & {"missing", "only_in"} and {*sources} <= {*(known.sources if known else ())}
-    is_look = says & _LOOKS or is_ranked or says >= {"which", "compare"}
+    is_look = says & _LOOKS or is_ranked or is_drill or says >= {"which", "compare"}
     if known is not None and is_look and (not sources or is_of_pair):
         return _look(reading, known, vocabulary)
+    refuse(("unlike" in says, "What not?"))
     is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
     if last is not None and (not sources or (is_alone and len(sources) == 1)):
         return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
@@ -59,7 +61,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         ("filter" in says, f"Which conditions: {reading.says.get('filter')}?"),
         (is_look, "That needs a comparison first: name two sources and a measure."),
         (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
-        (last and not (named or reading.members), "Which measure? Ask it in full."),
+        (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
         (len(having) != 1 and not sources, f"Of which source? {' or '.join(having)}"),
         (len(sources) == _PAIR and not (named or is_compared), "Which measure?"),
         (reading.clauses.count("sources") > 1 and not is_compared, "Shall I compare them?"),
@@ -77,9 +79,8 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     for source, words in zip(sources, known, strict=True):
         lost = names - words.measures.keys() - words.dimensions.keys()
         refuse((lost, f"{source} has no {' and '.join(sorted(lost))}."))
-    is_counted = ("said", "sources") in pairwise(reading.clauses) and "how_many" in says
     rows = [name for name in shared if plain(name) == "row"]
-    measures = reading.measures or (rows if is_counted else [])
+    measures = reading.measures or (rows if "counted" in reading.clauses else [])
     is_asked = says & {"how_many", "how_much"} and not (measures or ordered)
     is_pair, is_ranked = len(sources) == _PAIR, reading.sign is not None or reading.count
     if not measures and (is_pair or reading.sign is not None or not reading.members):
@@ -238,20 +239,24 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     own = [vocabulary.sources[name].dimensions for name in known.sources]
     is_other = any(name not in of for name in reading.named for of in own)
     is_match = reading.says.get("compare", "").lower().startswith(("match", "agree"))
-    allowed = {"groups"} if "why" in says else {"eq", "ranked"} if "drill" in says else set[str]()
-    allowed |= set() if "drill" in says else {"members"}
-    allowed |= {"ranked", "listed", "only_in"} if not says & {"why", "drill"} else set()
+    is_match ^= "unlike" in clauses
+    is_drill = "drill" in says or (says >= {"look", "rows"} and not classes)
+    is_of_groups = not reading.named or {*reading.named} == {*groups}
+    allowed = {"eq", "ranked"} if is_drill else {"members", "groups"}
+    allowed |= {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
+    allowed |= {"edit"} if "and" in says else set()
     refuse(
         (known.is_of_rows and (is_match or reading.named or says & _OF_GROUPS), "These are rows."),
+        ("unlike" in says and reading.clauses.count("said") > 1, "Ask for one class of groups."),
         (len(classes) > 1 or is_other or (classes and is_match), "Ask for one thing at a time."),
         (classes - {"why", "drill"} and "compare" in says, "Ask for one class of groups."),
         (clauses - {"look", "said", *allowed}, "Ask for one thing at a time."),
-        (not {*reading.members} <= {*groups} and "why" not in says, "By which groups?"),
+        (not is_of_groups and "why" not in says, "By which groups?"),
         (reading.sign == "" or reading.ordered, "The largest difference is first."),
     )
     if "why" in says:
         return call_of("explain_difference", **key, dimensions=reading.named)
-    if "drill" in says:
+    if is_drill:
         fixed = as_mapping(known.arguments.get("filters"))
         whole = {n: filter_of(reading.filters.get(n, {})) or fixed.get(n) for n in groups}
         is_single = all(isinstance(value, str) for value in whole.values())
@@ -269,6 +274,6 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
         is_lacking = name not in reading.sources if "only_in" in says else "missing" in says
         is_of_other = "missing" in says and reading.sources and name not in reading.sources
         status += [side] if is_lacking and not is_of_other else []
-    is_one = bool(reading.members) and reading.is_singular and reading.sign is not None
+    is_one = reading.is_singular and reading.sign is not None
     limit, found = reading.count or int(is_one), status if len(status) > 1 else "".join(status)
     return call_of(ROWS, **key, status=found, limit=limit)

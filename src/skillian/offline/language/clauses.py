@@ -12,11 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 from skillian.offline.language.filters import Parts, both, years_of
+from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import Period, dated, period_of
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
 CLAUSES = {
+    "counted": "HOW_MANY|MOST|LEAST SOURCE",
     "sources": "FROM|TO|BETWEEN|BY|VERB? BOTH? SOURCE",
     "measures": "TOTAL? BOTH? MEASURE",
     "said": "WHICH ROWS? / HOW_MANY / HOW_MUCH / COMPARE ROWS? / OFF / SAME / ALL? GAP",
@@ -40,9 +42,10 @@ CLAUSES = {
     "limit": """IGNORE|ONLY|ALL|GAP|TOLERANCE|OFF|COMPARE* UNDER|UNTIL|TO|WITHIN|OVER*
         AMOUNT|NUMBER|CENTS AMOUNT? GAP|TOLERANCE|OFF|FORGIVEN*""",
     "unit": "CURRENCY / UNIT",
-    "look": """WHY GAP? / DRILL / MISSING SOURCE? / ONLY? MAJOR|MINOR|EQUAL|MISSING GAP?
-        / LIST / DESCRIBE""",
-    "only_in": "ONLY SOURCE",
+    "look": """WHY GAP? / WHICH? ROWS|MEASURE? DRILL / MISSING SOURCE?
+        / ONLY? MAJOR|MINOR|EQUAL|MISSING GAP? / LIST / DESCRIBE / ROWS""",
+    "unlike": "NOT COMPARE",
+    "only_in": "ONLY SOURCE / SOURCE ONLY / SOURCE NOT SOURCE",
     "edit": "ALSO / EDIT / INSTEAD / SWAP / AND",
     "but": "BUT",
     "replaced": "INSTEAD_OF BY? VALUE|MEASURE|DIMENSION",
@@ -55,7 +58,7 @@ _CLASHES = {
     r"(ranked.*sorted)|(sorted.*ranked)|ranked.*members|members.*noun": "two orders",
     r"sources.*\b(eq|timed|several|ne|bound|range|place|groups)\b.*sources": "for each source",
     r"\bne. (measures-|eq|timed-|several-|, eq-|place)": "the end of an exclusion",
-    r"(?<!^)(?<!, )(?<!edit- )(?<!look- )\beq- (?!measures- )|\beq- (?!measures- |, |$|ne|edit)": (
+    r"(?<!^)(?<!, )(?<!edit- )(?<!look- )\beq- (?!measures- )|\beq- (?!measures- |, |$|ne|edit|timed)": (
         "a value without its clause"
     ),
     r"unit-|only_in-": "a name without its clause",
@@ -68,7 +71,7 @@ _CLASHES = {
 """What no question has, as the names of its clauses: each with + after a preposition, else -."""
 _NAMES = {
     "source": {"": "sources"},
-    "measure": {n: n for n in ("measures", "removed", "replaced")} | {"": "ordered"},
+    "measure": {n: n for n in ("measures", "removed", "replaced")} | {"": "ordered", "look": ""},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
     | {"": "members"},
     "tolerance": {"removed": "removed", "": ""},
@@ -87,7 +90,7 @@ _ROUTE = {
     "from": {"origin", "from", "departure", "sender", "start"},
     "to": {"destination", "to", "arrival", "receiver", "end", "dest"},
 }
-_MOST_ROWS, _ENDS = 1000, 2
+_MOST_ROWS, _ENDS, _LONGEST_RANGE = 1000, 2, 5
 _PLAIN_NOT = {"not", "no", "isn't", "aren't"}
 _ASKING = {"which", "how_many", "how_much"}
 _LIMITING = {"ignore", "tolerance", "within"}
@@ -201,6 +204,9 @@ class Reader:
         """The name and the number of tokens of the longest clause at the beginning of tokens."""
         kinds = "".join(f"{', ' * bool(t.mark and at)}{t.kind} " for at, t in enumerate(tokens))
         found = [(match.end(), name) for name, form in _FORMS if (match := form.match(kinds))]
+        values = [{*token.values} for token in tokens[:_LONGEST_RANGE] if token.kind == "value"]
+        is_range = len(values) == 1 or not values or not values[0].isdisjoint(values[1])
+        found = [each for each in found if is_range or each[1] != "range"]
         end, name = max(found, key=lambda each: each[0], default=(0, ""))
         return name, len(kinds[:end].split()) or 1
 
@@ -236,12 +242,17 @@ class Reader:
         if token.kind in _NAMES:
             of = _NAMES[token.kind]
             names: list[str] = getattr(reading, of.get(name, of[""]), [])
+            names = [] if "not" in reading.says and name == "only_in" else names
             names += [each for each in token.names or (token.kind,) if each not in names]
         if token.kind in _SIGNS:
             reading.sign = _SIGNS[token.kind]
+        if token.kind == "gap" and name == "ranked" and not reading.members:
+            reading.is_singular = plain(token.text) == token.text.lower()
         if token.kind == "dimension" and name in {"members", "ranked", "noun"}:
             reading.is_singular = plain(token.text) == token.text.lower()
             refuse((f"most {token.text}".lower() in text.lower(), text))
+        is_row = KINDS.get(plain(token.text)) == "rows"
+        refuse((name == "look" and token.kind == "measure" and not is_row, text))
         reading.units += [token.text] if name == "unit" else []
         if token.kind == "number" and name != "limit":
             number = as_number(token.text)
@@ -356,8 +367,10 @@ class Reader:
         if "over" in kinds:
             units = {token.items[1].kind for token in part if token.kind == "amount"}
             is_gap = bool(kinds & {"gap", "off", "compare"})
-            is_gap |= units == {"percent"} and "compare" in self.reading.says
+            is_share = units == {"percent"} and bool({"compare", "gap"} & self.reading.says.keys())
+            is_gap |= is_share
             is_of_names = self.reading.clauses[-1:] in (["measures"], ["members"])
+            is_of_names &= not (is_share or "off" in kinds)
             is_stated = is_gap and not (kinds & {*_LIMITING, "forgiven"} or is_of_names)
         refuse((not is_stated, text))
         for token in part:
