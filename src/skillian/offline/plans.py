@@ -43,16 +43,18 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return PlannedCall("describe_source", {"source": sources[0]})
     is_ranked = "gap" in says and reading.sign is not None
     is_drill = says >= {"look", "rows", "eq"} and "measures" not in says
-    is_of_pair = says & {"missing", "only_in"} and {*sources} <= {*(known.sources if known else ())}
-    is_look = says & _LOOKS or is_ranked or is_drill or says >= {"which", "compare"}
+    is_look = says & _LOOKS or is_ranked or is_drill or "lacking" in says
+    is_of_pair = says & {"missing", "only_in", "lacking", "why"} and not reading.measures and {*sources} <= {*(known.sources if known else ())}
+    is_look = is_look or says >= {"which", "compare"}
     if known is not None and is_look and (not sources or is_of_pair):
         return _look(reading, known, vocabulary)
-    refuse(("unlike" in says, "What not?"))
+    refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
     is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
     if last is not None and (not sources or (is_alone and len(sources) == 1)):
         return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
     named = [*reading.measures, *reading.ordered]
     having = sources or (vocabulary.with_measures(named) if named else [])
+    sources = having if "pair" in says and len(having) == _PAIR else sources
     is_look, is_compared = says & _LOOKS - {"why"}, says & _COMPARED
     is_look = is_look or ("why" in says and len(sources) < _PAIR)
     refuse(
@@ -243,6 +245,7 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     is_drill = "drill" in says or (says >= {"look", "rows"} and not classes)
     is_of_groups = not reading.named or {*reading.named} == {*groups}
     allowed = {"eq", "ranked"} if is_drill else {"members", "groups"}
+    allowed |= {"sources"} if "why" in says else set()
     allowed |= {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
     allowed |= {"edit"} if "and" in says else set()
     refuse(
@@ -250,29 +253,34 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
         ("unlike" in says and reading.clauses.count("said") > 1, "Ask for one class of groups."),
         (len(classes) > 1 or is_other or (classes and is_match), "Ask for one thing at a time."),
         (classes - {"why", "drill"} and "compare" in says, "Ask for one class of groups."),
-        (clauses - {"look", "said", *allowed}, "Ask for one thing at a time."),
+        (clauses - {"look", "said", "lacking", *allowed}, "Ask for one thing at a time."),
+        ("lacking" in says and clauses - {"lacking", "said"}, "Ask for one thing at a time."),
         (not is_of_groups and "why" not in says, "By which groups?"),
         (reading.sign == "" or reading.ordered, "The largest difference is first."),
+        ("ordinal" in says and not is_drill, "Only that one?"),
     )
     if "why" in says:
         return call_of("explain_difference", **key, dimensions=reading.named)
     if is_drill:
-        fixed = as_mapping(known.arguments.get("filters"))
+        fixed, says_ordinal = as_mapping(known.arguments.get("filters")), reading.says.get("ordinal")
         whole = {n: filter_of(reading.filters.get(n, {})) or fixed.get(n) for n in groups}
         is_single = all(isinstance(value, str) for value in whole.values())
         is_named = reading.filters and reading.filters.keys() <= whole.keys()
         wanted = {name: value for name, value in whole.items() if value is not None}
         fitting = [k for k in known.keys if all(str(k[n]) == v for n, v in wanted.items())]
         is_clear = len(fitting) == 1 or not reading.filters or reading.sign
-        whole = dict(fitting[0]) if not is_single and fitting and is_clear else whole
-        is_found = (is_single and is_named) or (not is_single and fitting and is_clear)
+        ordinal = LEXICON["ordinal"].index(says_ordinal.lower()) + 1 if says_ordinal else 0
+        is_known = len(fitting) > ordinal and is_clear and {*reading.filters} <= {*groups}
+        whole = dict(fitting[ordinal]) if not is_single and is_known else whole
+        is_found = (is_single and is_named) or (not is_single and is_known)
         refuse((not is_found or reading.count, "Into which single group?"))
         return call_of("drill_down", **key, key=whole)
     status = ["match"] if is_match else [_STATUS[kind] for kind in _STATUS if kind in says]
     sides = ("only_in_b", "only_in_a") if known.is_of_rows else ("missing_in_a", "missing_in_b")
     for name, side in zip(known.sources, sides, strict=True):
-        is_lacking = name not in reading.sources if "only_in" in says else "missing" in says
-        is_of_other = "missing" in says and reading.sources and name not in reading.sources
+        is_missing = says & {"missing", "lacking"}
+        is_lacking = name not in reading.sources if "only_in" in says else is_missing
+        is_of_other = is_missing and reading.sources and name not in reading.sources
         status += [side] if is_lacking and not is_of_other else []
     is_one = reading.is_singular and reading.sign is not None
     limit, found = reading.count or int(is_one), status if len(status) > 1 else "".join(status)

@@ -20,20 +20,21 @@ from skillian.offline.language.vocabulary import Vocabulary, plain
 CLAUSES = {
     "counted": "HOW_MANY|MOST|LEAST SOURCE",
     "sources": "FROM|TO|BETWEEN|BY|VERB? BOTH? SOURCE",
-    "measures": "TOTAL? BOTH? MEASURE",
+    "measures": "ONLY? TOTAL? BOTH? MEASURE ONLY?",
     "said": "WHICH ROWS? / HOW_MANY / HOW_MUCH / COMPARE ROWS? / OFF / SAME / ALL? GAP",
     "verb": "VERB",
     "groups": "ONLY? BY|EVERY BOTH? DIMENSION",
     "members": "WHICH|RANK NUMBER? DIMENSION / NUMBER DIMENSION",
     "noun": "DIMENSION",
-    "cleared": "ALL DIMENSION / REMOVE ALL? FILTER / NOT FILTER",
+    "pair": "BOTH",
+    "cleared": "ALL DIMENSION / REMOVE ALL|DIMENSION? FILTER / NOT FILTER",
     "eq": "ONLY|WHERE|BOTH? VALUE ONLY? / VERB? BY VALUE",
     "ne": """ALL|WHERE? NOT|REMOVE BY? VALUE / ALL BUT VALUE / IGNORE VALUE
-        / WHERE? VALUE EXCLUDED / NOT FROM|TO VALUE""",
+        / WHERE? VALUE EXCLUDED / LEAVE VALUE EXCLUDED|OUT / NOT FROM|TO VALUE""",
     "bound": "ONLY? SINCE|AFTER|UNTIL|BEFORE VALUE / FROM? VALUE ONWARDS",
     "place": "VERB? FROM|TO VALUE",
     "range": "ONLY? FROM|SINCE? VALUE TO|UNTIL VALUE / ONLY? BETWEEN VALUE",
-    "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP?
+    "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP? / ORDINAL MOST GAP?
         / NUMBER MOST|LEAST DIMENSION|MEASURE|GAP?""",
     "ordered": "BY MEASURE / ORDERED MEASURE|DIMENSION",
     "sorted": "RANK? DESC|ASC",
@@ -43,13 +44,15 @@ CLAUSES = {
         AMOUNT|NUMBER|CENTS AMOUNT? GAP|TOLERANCE|OFF|FORGIVEN*""",
     "unit": "CURRENCY / UNIT",
     "look": """WHY GAP? / WHICH? ROWS|MEASURE? DRILL / MISSING SOURCE?
-        / ONLY? MAJOR|MINOR|EQUAL|MISSING GAP? / LIST / DESCRIBE / ROWS""",
+        / ONLY? MAJOR|MINOR|EQUAL|MISSING GAP? / LIST / DESCRIBE / ROWS
+        / SOURCE MISSING""",
+    "lacking": "NOT SOURCE",
     "unlike": "NOT COMPARE",
     "only_in": "ONLY SOURCE / SOURCE ONLY / SOURCE NOT SOURCE",
     "edit": "ALSO / EDIT / INSTEAD / SWAP / AND",
     "but": "BUT",
     "replaced": "INSTEAD_OF BY? VALUE|MEASURE|DIMENSION",
-    "removed": "REMOVE DIMENSION|MEASURE|TOLERANCE / NOT TOLERANCE / NOT BY DIMENSION",
+    "removed": "REMOVE DIMENSION|MEASURE|TOLERANCE / LEAVE DIMENSION|MEASURE OUT / NOT TOLERANCE / NOT BY DIMENSION",
 }
 """The kinds of tokens of each clause, with forms between slashes; the longest one counts."""
 _SINGLE = "measures members sorted ranked limit amended look only_in"
@@ -58,11 +61,12 @@ _CLASHES = {
     r"(ranked.*sorted)|(sorted.*ranked)|ranked.*members|members.*noun": "two orders",
     r"sources.*\b(eq|timed|several|ne|bound|range|place|groups)\b.*sources": "for each source",
     r"\bne. (measures-|eq|timed-|several-|, eq-|place)": "the end of an exclusion",
-    r"(?<!^)(?<!, )(?<!edit- )(?<!look- )\beq- (?!measures- )|\beq- (?!measures- |, |$|ne|edit|timed)": (
+    r"\b(said|ranked|sorted|members|limit|bound|unit|edit\+). eq- (?!measures-)"
+    r"|^eq- (?!measures- |, |$|ne|edit|timed)": (
         "a value without its clause"
     ),
     r"unit-|only_in-": "a name without its clause",
-    r"\bplace. (eq|timed|several|bound)-|compare. several": "which of two values",
+    r"\bplace. (eq|several|bound)-|compare. several": "which of two values",
     r"\blimit. groups-": "a limit for each",
     r"(?<!^)\bnoun|^noun(\+|. measures-)": "a name without its clause",
     r"\bbut. (?!\w+\+|ne|edit)": "but",
@@ -84,7 +88,7 @@ _OPERATORS = {
     "after": "gt",
     "until": "lte",
     "before": "lt",
-    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded"), "ne"),
+    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded", "leave"), "ne"),
 }
 _ROUTE = {
     "from": {"origin", "from", "departure", "sender", "start"},

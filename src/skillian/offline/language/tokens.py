@@ -140,6 +140,9 @@ class _Reader:
         """The token of a phrase; without a kind if it means nothing."""
         known = {**self.part.phrases.get(phrase, {}), **self.part.phrases.get(text.lower(), {})}
         values, kind, number = known.get("value", {}), KINDS.get(phrase, ""), as_number(text)
+        words = self.words[at : at + length] if length > 1 and kind == "aux" else ()
+        if any("value" in self.part.phrases.get(word.plain, {}) for word in words):
+            kind = ""  # "for us", where US is a value
         placed = _BEHIND if self.has_name else {} if self.tokens else _FIRST
         kind = placed.get(phrase, kind)
         if self.words[at].is_quoted:
