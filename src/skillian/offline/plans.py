@@ -15,7 +15,7 @@ from skillian.offline.language.periods import period_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 
 _EDITS = {"and", "also", "edit", "instead", "swap", "amended", "removed", "replaced"}
-_LOOKS = {"why", "drill", "missing", "only_in", "major", "minor", "equal"}
+_LOOKS = {"why", "drill", "missing", "lacking", "only_in", "major", "minor", "equal"}
 _STATUS = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
 _OF_GROUPS = {"drill", "major", "minor", "equal", "ranked"}
 _COMPARED = {"compare", "same", "off", "gap"}
@@ -43,9 +43,9 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return PlannedCall("describe_source", {"source": sources[0]})
     is_ranked = "gap" in says and reading.sign is not None
     is_drill = says >= {"look", "rows", "eq"} and "measures" not in says
-    is_look = says & _LOOKS or is_ranked or is_drill or "lacking" in says
-    is_of_pair = says & {"missing", "only_in", "lacking", "why"} and not reading.measures and {*sources} <= {*(known.sources if known else ())}
-    is_look = is_look or says >= {"which", "compare"}
+    is_look = says & _LOOKS or is_ranked or is_drill or says >= {"which", "compare"}
+    is_of_pair = known and not reading.measures and {*sources} <= {*known.sources}
+    is_of_pair = is_of_pair and says & {"missing", "lacking", "only_in", "why"}
     if known is not None and is_look and (not sources or is_of_pair):
         return _look(reading, known, vocabulary)
     refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
@@ -88,13 +88,15 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if not measures and (is_pair or reading.sign is not None or not reading.members):
         measures = [name for name in ordered if name in shared] or shared
     measures = list(dict.fromkeys((*measures, *(name for name in ordered if name in shared))))
-    if is_pair and measures == rows and not (reading.measures or ordered):
+    is_counted = "counted" in reading.clauses
+    if is_pair and measures == rows and not (reading.measures or ordered or is_counted):
         measures = []  # their whole rows are compared
+    is_rows = is_pair and measures and measures == rows
     sign = "-" if "rank" in says and reading.sign is None else reading.sign
     order = (ordered or measures) if sign is not None or ordered else []
     refuse(
         ({*reading.cleared} & {*reading.filters}, "All of them, or only some?"),
-        (is_asked or (measures and measures == rows and is_pair), "Which measure? Name one."),
+        (is_asked or (is_rows and not is_counted), "Which measure? Name one."),
         ("rows" in says and "first" not in says and measures, "Which measure?"),
         (not is_pair and (reading.limits or says & {*_COMPARED, "why"}), "Compared with what?"),
         (is_pair and (ordered or sign == ""), "A comparison lists the largest difference first."),

@@ -23,18 +23,18 @@ CLAUSES = {
     "measures": "ONLY? TOTAL? BOTH? MEASURE ONLY?",
     "said": "WHICH ROWS? / HOW_MANY / HOW_MUCH / COMPARE ROWS? / OFF / SAME / ALL? GAP",
     "verb": "VERB",
-    "groups": "ONLY? BY|EVERY BOTH? DIMENSION",
+    "groups": "ONLY? BY|EVERY BOTH? DIMENSION / ALSO DIMENSION",
     "members": "WHICH|RANK NUMBER? DIMENSION / NUMBER DIMENSION",
     "noun": "DIMENSION",
     "pair": "BOTH",
     "cleared": "ALL DIMENSION / REMOVE ALL|DIMENSION? FILTER / NOT FILTER",
     "eq": "ONLY|WHERE|BOTH? VALUE ONLY? / VERB? BY VALUE",
     "ne": """ALL|WHERE? NOT|REMOVE BY? VALUE / ALL BUT VALUE / IGNORE VALUE
-        / WHERE? VALUE EXCLUDED / LEAVE VALUE EXCLUDED|OUT / NOT FROM|TO VALUE""",
+        / WHERE? VALUE MEASURE? EXCLUDED / LEAVE VALUE EXCLUDED|OUT / NOT FROM|TO VALUE""",
     "bound": "ONLY? SINCE|AFTER|UNTIL|BEFORE VALUE / FROM? VALUE ONWARDS",
     "place": "VERB? FROM|TO VALUE",
     "range": "ONLY? FROM|SINCE? VALUE TO|UNTIL VALUE / ONLY? BETWEEN VALUE",
-    "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP? / ORDINAL MOST GAP?
+    "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP? ONLY? / ORDINAL MOST GAP?
         / NUMBER MOST|LEAST DIMENSION|MEASURE|GAP?""",
     "ordered": "BY MEASURE / ORDERED MEASURE|DIMENSION",
     "sorted": "RANK? DESC|ASC",
@@ -62,7 +62,7 @@ _CLASHES = {
     r"sources.*\b(eq|timed|several|ne|bound|range|place|groups)\b.*sources": "for each source",
     r"\bne. (measures-|eq|timed-|several-|, eq-|place)": "the end of an exclusion",
     r"\b(said|ranked|sorted|members|limit|bound|unit|edit\+). eq- (?!measures-)"
-    r"|^eq- (?!measures- |, |$|ne|edit|timed)": (
+    r"|^eq- (?!measures- |, |$|ne|edit|timed|eq\+)": (
         "a value without its clause"
     ),
     r"unit-|only_in-": "a name without its clause",
@@ -75,7 +75,7 @@ _CLASHES = {
 """What no question has, as the names of its clauses: each with + after a preposition, else -."""
 _NAMES = {
     "source": {"": "sources"},
-    "measure": {n: n for n in ("measures", "removed", "replaced")} | {"": "ordered", "look": ""},
+    "measure": {n: n for n in ("measures", "removed", "replaced")} | {"": "ordered", "look": "", "ne": ""},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
     | {"": "members"},
     "tolerance": {"removed": "removed", "": ""},
@@ -94,7 +94,7 @@ _ROUTE = {
     "from": {"origin", "from", "departure", "sender", "start"},
     "to": {"destination", "to", "arrival", "receiver", "end", "dest"},
 }
-_MOST_ROWS, _ENDS, _LONGEST_RANGE = 1000, 2, 5
+_MOST_ROWS, _ENDS = 1000, 2
 _PLAIN_NOT = {"not", "no", "isn't", "aren't"}
 _ASKING = {"which", "how_many", "how_much"}
 _LIMITING = {"ignore", "tolerance", "within"}
@@ -208,9 +208,10 @@ class Reader:
         """The name and the number of tokens of the longest clause at the beginning of tokens."""
         kinds = "".join(f"{', ' * bool(t.mark and at)}{t.kind} " for at, t in enumerate(tokens))
         found = [(match.end(), name) for name, form in _FORMS if (match := form.match(kinds))]
-        values = [{*token.values} for token in tokens[:_LONGEST_RANGE] if token.kind == "value"]
-        is_range = len(values) == 1 or not values or not values[0].isdisjoint(values[1])
-        found = [each for each in found if is_range or each[1] != "range"]
+        ends = next((len(kinds[:end].split()) for end, name in found if name == "range"), 0)
+        values = [{*token.values} for token in tokens[:ends] if token.kind == "value"]
+        if len(values) == _ENDS and values[0].isdisjoint(values[1]):
+            found = [(end, name) for end, name in found if name != "range"]
         end, name = max(found, key=lambda each: each[0], default=(0, ""))
         return name, len(kinds[:end].split()) or 1
 
@@ -229,10 +230,13 @@ class Reader:
         """What only the whole question shows to have several readings."""
         reading, says = self.reading, self.reading.says
         is_listed = reading.sign is not None or says.keys() & {"gap", "first", "major", "minor"}
+        is_each = any("ne" in reading.filters.get(name, {}) for name in reading.groups)
+        is_each &= "every" in says and len(reading.named) > 1
         if noun := re.search(r"(eq|ne). measures- ", line):
             reading.says["of_noun"] = noun[0]
         return [
             (len(reading.ordered) > 1, "two orders"),
+            (is_each, f"{says.get('every')} (each apart, or all of them?)"),
             ("verb" in says and not (reading.measures or reading.ordered), says.get("verb", "")),
             ("verb" in reading.clauses and not says.keys() & _ASKING, says.get("verb", "")),
             (reading.count and not is_listed, f"{reading.count} (which ones?)"),
@@ -280,7 +284,7 @@ class Reader:
         refuse((is_list or is_which or is_after or is_until, text))
         if name == "range" and (is_timed or kinds[0] == "between"):
             ends = tuple(item for each in values for item in each.items)
-            refuse((len(ends) != _ENDS or value.values.keys() != values[-1].values.keys(), text))
+            refuse((len(ends) != _ENDS or not value.values.keys() <= values[-1].values.keys(), text))
             self._add(value, "between", ends)
             return
         toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []
@@ -366,7 +370,7 @@ class Reader:
     def _limit(self, part: Sequence[Token], text: str) -> None:
         """Note the limits of a comparison, each with its unit."""
         kinds, limits = {token.kind for token in part}, self.reading.limits
-        is_fine = "forgiven" in kinds and kinds & {"under", "until", "to"}
+        is_fine = "forgiven" in kinds and "over" not in kinds
         is_stated = kinds == {"amount"} or kinds & _LIMITING or is_fine
         if "over" in kinds:
             units = {token.items[1].kind for token in part if token.kind == "amount"}
