@@ -246,7 +246,7 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     is_match ^= "unlike" in clauses
     is_drill = "drill" in says or (says >= {"look", "rows"} and not classes)
     is_of_groups = not reading.named or {*reading.named} == {*groups}
-    allowed = {"eq", "ranked"} if is_drill else {"members", "groups"}
+    allowed = {"eq", "ranked", "range"} if is_drill else {"members", "groups"}
     allowed |= {"sources"} if "why" in says else set()
     allowed |= {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
     allowed |= {"edit"} if "and" in says else set()

@@ -18,7 +18,7 @@ from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
 CLAUSES = {
-    "counted": "HOW_MANY|MOST|LEAST SOURCE",
+    "counted": "BY? HOW_MANY SOURCE / MOST|LEAST SOURCE",
     "sources": "FROM|TO|BETWEEN|BY|VERB? BOTH? SOURCE",
     "measures": "ONLY? TOTAL? BOTH? MEASURE ONLY?",
     "said": "WHICH ROWS? / HOW_MANY / HOW_MUCH / COMPARE ROWS? / OFF / SAME / ALL? GAP",
@@ -36,7 +36,7 @@ CLAUSES = {
     "range": "ONLY? FROM|SINCE? VALUE TO|UNTIL VALUE / ONLY? BETWEEN VALUE",
     "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP? ONLY? / ORDINAL MOST GAP?
         / NUMBER MOST|LEAST DIMENSION|MEASURE|GAP?""",
-    "ordered": "BY MEASURE / ORDERED MEASURE|DIMENSION",
+    "ordered": "BY HOW_MANY? MEASURE / ORDERED MEASURE|DIMENSION",
     "sorted": "RANK? DESC|ASC",
     "listed": "FIRST NUMBER ROWS?",
     "amended": "AMOUNT",
@@ -51,7 +51,7 @@ CLAUSES = {
     "only_in": "ONLY SOURCE / SOURCE ONLY / SOURCE NOT SOURCE",
     "edit": "ALSO / EDIT / INSTEAD / SWAP / AND",
     "but": "BUT",
-    "replaced": "INSTEAD_OF BY? VALUE|MEASURE|DIMENSION",
+    "replaced": "INSTEAD_OF BY? VALUE|MEASURE|DIMENSION / REPLACE VALUE|MEASURE|DIMENSION",
     "removed": "REMOVE DIMENSION|MEASURE|TOLERANCE / LEAVE DIMENSION|MEASURE OUT / NOT TOLERANCE / NOT BY DIMENSION",
 }
 """The kinds of tokens of each clause, with forms between slashes; the longest one counts."""
@@ -68,7 +68,7 @@ _CLASHES = {
     r"unit-|only_in-": "a name without its clause",
     r"\bplace. (eq|several|bound)-|compare. several": "which of two values",
     r"\blimit. groups-": "a limit for each",
-    r"(?<!^)\bnoun|^noun(\+|. measures-)": "a name without its clause",
+    r"(?<!^)(?<!replaced[-+] )\bnoun|^noun(\+|. measures-)": "a name without its clause",
     r"\bbut. (?!\w+\+|ne|edit)": "but",
     r"\b(groups|members). sorted-": "the order of groups",
 }
@@ -356,6 +356,8 @@ class Reader:
         found = item.values.get(name, ())
         if period is None:
             doubt = "of which year" if item.period else " or ".join(found)
+            is_exact = item.text in found and item.text.isupper()
+            found = (item.text,) if is_exact else found
             refuse((len(found) != 1, f"{item.text} ({doubt}?)"))
             return found, period_of(found[0]) if name in self.vocabulary.timed else None
         if self.vocabulary.is_open(name):

@@ -25,8 +25,8 @@ _SMALL = {*_JOINS, "all", "aux", "prep", "not", "by", "from", "to", "between"}
 _GROUPING = {"by", "every", "which", "most", "least", "rank", "how_many"}
 _STEPS = {"day", "week", "month", "quarter", "year"}
 _UNITS = {"percent", "currency", "cents", "unit"}
-_FIRST = dict.fromkeys(("ok", "okay", "fine"), "filler")
-_BEHIND = {"show": "verb", "list": "verb", "same for": "same"}
+_FIRST = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
+_BEHIND = dict.fromkeys(("show", "list", "count"), "verb") | {"same for": "same"}
 """The kinds of phrases at the beginning, and behind the first name."""
 _NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
 
