@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall, call_of
@@ -248,7 +247,9 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     is_of_groups = not reading.named or {*reading.named} == {*groups}
     allowed = {"eq", "ranked", "range"} if is_drill else {"members", "groups"}
     allowed |= {"sources"} if "why" in says else set()
-    allowed |= {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
+    allowed |= (
+        {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
+    )
     allowed |= {"edit"} if "and" in says else set()
     refuse(
         (known.is_of_rows and (is_match or reading.named or says & _OF_GROUPS), "These are rows."),
@@ -264,7 +265,10 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     if "why" in says:
         return call_of("explain_difference", **key, dimensions=reading.named)
     if is_drill:
-        fixed, says_ordinal = as_mapping(known.arguments.get("filters")), reading.says.get("ordinal")
+        fixed, says_ordinal = (
+            as_mapping(known.arguments.get("filters")),
+            reading.says.get("ordinal"),
+        )
         whole = {n: filter_of(reading.filters.get(n, {})) or fixed.get(n) for n in groups}
         is_single = all(isinstance(value, str) for value in whole.values())
         is_named = reading.filters and reading.filters.keys() <= whole.keys()

@@ -62,9 +62,7 @@ _CLASHES = {
     r"sources.*\b(eq|timed|several|ne|bound|range|place|groups)\b.*sources": "for each source",
     r"\bne. (measures-|eq|timed-|several-|, eq-|place)": "the end of an exclusion",
     r"\b(said|ranked|sorted|members|limit|bound|unit|edit\+). eq- (?!measures-)"
-    r"|^eq- (?!measures- |, |$|ne|edit|timed|eq\+)": (
-        "a value without its clause"
-    ),
+    r"|^eq- (?!measures- |, |$|ne|edit|timed|eq\+)": ("a value without its clause"),
     r"unit-|only_in-": "a name without its clause",
     r"\bplace. (eq|several|bound)-|compare. several": "which of two values",
     r"\blimit. groups-": "a limit for each",
@@ -75,7 +73,8 @@ _CLASHES = {
 """What no question has, as the names of its clauses: each with + after a preposition, else -."""
 _NAMES = {
     "source": {"": "sources"},
-    "measure": {n: n for n in ("measures", "removed", "replaced")} | {"": "ordered", "look": "", "ne": ""},
+    "measure": {n: n for n in ("measures", "removed", "replaced")}
+    | {"": "ordered", "look": "", "ne": ""},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
     | {"": "members"},
     "tolerance": {"removed": "removed", "": ""},
@@ -220,6 +219,12 @@ class Reader:
         value, kinds = part[-1] if part[-1].items else part[0], {token.kind for token in part}
         is_bare = not any(token.prep or token.label for token in part)
         is_bare &= not (name == "eq" and kinds & {"only", "verb", "by", "both"})
+        if (
+            name == "eq"
+            and not self.reading.clauses
+            and (len(value.items) > 1 or value.text[-1:].isdecimal())
+        ):
+            is_bare = False  # a list or a code is no imperative, as in "export revenue"
         if name == "sorted":
             is_bare = part[-1].text.lower().endswith(("ing", "asc", "desc"))
         if name == "eq" and {*value.values} <= {*self.vocabulary.timed}:
@@ -284,7 +289,9 @@ class Reader:
         refuse((is_list or is_which or is_after or is_until, text))
         if name == "range" and (is_timed or kinds[0] == "between"):
             ends = tuple(item for each in values for item in each.items)
-            refuse((len(ends) != _ENDS or not value.values.keys() <= values[-1].values.keys(), text))
+            refuse(
+                (len(ends) != _ENDS or not value.values.keys() <= values[-1].values.keys(), text)
+            )
             self._add(value, "between", ends)
             return
         toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []

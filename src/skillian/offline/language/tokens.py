@@ -26,7 +26,7 @@ _GROUPING = {"by", "every", "which", "most", "least", "rank", "how_many"}
 _STEPS = {"day", "week", "month", "quarter", "year"}
 _UNITS = {"percent", "currency", "cents", "unit"}
 _FIRST = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
-_BEHIND = dict.fromkeys(("show", "list", "count"), "verb") | {"same for": "same"}
+_BEHIND = dict.fromkeys(("show", "list", "count", "record"), "verb") | {"same for": "same"}
 """The kinds of phrases at the beginning, and behind the first name."""
 _NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
 
@@ -144,7 +144,7 @@ class _Reader:
         if any("value" in self.part.phrases.get(word.plain, {}) for word in words):
             kind = ""  # "for us", where US is a value
         placed = _BEHIND if self.has_name else {} if self.tokens else _FIRST
-        kind = placed.get(phrase, kind)
+        kind = placed.get(text.lower(), kind)
         if self.words[at].is_quoted:
             exact = {name: (text,) for name, of in values.items() if text in of}
             if not values and (written := period_of(text)) and self.part.timed:
@@ -184,7 +184,7 @@ class _Reader:
             found["source"] = tuple(sources)
         before, exact = self.before().kind, text.lower()
         is_source = any(name.lower() == exact for name in sources)
-        is_ranked = before in {"most", "least"} and self.before(2).kind == "dimension"
+        is_ranked = before in {"most", "least"} and self.before(2).kind in {"dimension", "doubt"}
         is_dimension = before in {*_GROUPING, "all", "number", "ordered"} and not is_ranked
         is_dimension &= not (is_source and before == "how_many")
         is_dimension |= bool(sources) and {*sources}.isdisjoint(self.part.sources)
