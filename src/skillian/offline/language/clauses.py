@@ -12,65 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 from skillian.offline.language.filters import Parts, both, years_of
-from skillian.offline.language.lexicon import KINDS
+from skillian.offline.language.lexicon import KINDS, data_of
 from skillian.offline.language.periods import Period, dated, period_of
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
-CLAUSES = {
-    "counted": "BY? HOW_MANY SOURCE / MOST|LEAST SOURCE",
-    "sources": "FROM|TO|BETWEEN|BY|VERB? BOTH? SOURCE",
-    "measures": "ONLY? TOTAL? BOTH? MEASURE ONLY?",
-    "said": "WHICH ROWS? / HOW_MANY / HOW_MUCH / COMPARE ROWS? / OFF / SAME / ALL? GAP",
-    "verb": "VERB",
-    "groups": "ONLY? BY|EVERY BOTH? DIMENSION / ALSO DIMENSION",
-    "members": "WHICH|RANK NUMBER? DIMENSION / NUMBER DIMENSION",
-    "noun": "DIMENSION",
-    "pair": "BOTH",
-    "cleared": "ALL DIMENSION / REMOVE ALL|DIMENSION? FILTER / NOT FILTER",
-    "eq": "ONLY|WHERE|BOTH? VALUE ONLY? / VERB? BY VALUE",
-    "ne": """ALL|WHERE? NOT|REMOVE BY? VALUE / ALL BUT VALUE / IGNORE VALUE
-        / WHERE? VALUE MEASURE? EXCLUDED / LEAVE VALUE EXCLUDED|OUT / NOT FROM|TO VALUE""",
-    "bound": "ONLY? SINCE|AFTER|UNTIL|BEFORE VALUE / FROM? VALUE ONWARDS",
-    "place": "VERB? FROM|TO VALUE",
-    "range": "ONLY? FROM|SINCE? VALUE TO|UNTIL VALUE / ONLY? BETWEEN VALUE",
-    "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP? ONLY? / ORDINAL MOST GAP?
-        / NUMBER MOST|LEAST DIMENSION|MEASURE|GAP?""",
-    "ordered": "BY HOW_MANY? MEASURE / ORDERED MEASURE|DIMENSION",
-    "sorted": "RANK? DESC|ASC",
-    "listed": "FIRST NUMBER ROWS?",
-    "amended": "AMOUNT",
-    "limit": """IGNORE|ONLY|ALL|GAP|TOLERANCE|OFF|COMPARE* UNDER|UNTIL|TO|WITHIN|OVER*
-        AMOUNT|NUMBER|CENTS AMOUNT? GAP|TOLERANCE|OFF|FORGIVEN*""",
-    "unit": "CURRENCY / UNIT",
-    "look": """WHY GAP? / WHICH? ROWS|MEASURE? DRILL / MISSING SOURCE?
-        / ONLY? MAJOR|MINOR|EQUAL|MISSING GAP? / LIST / DESCRIBE / ROWS
-        / SOURCE MISSING""",
-    "lacking": "NOT SOURCE",
-    "unlike": "NOT COMPARE",
-    "only_in": "ONLY SOURCE / SOURCE ONLY / SOURCE NOT SOURCE",
-    "edit": "ALSO / EDIT / INSTEAD / SWAP / AND",
-    "but": "BUT",
-    "replaced": "INSTEAD_OF BY? VALUE|MEASURE|DIMENSION / REPLACE VALUE|MEASURE|DIMENSION",
-    "removed": "REMOVE DIMENSION|MEASURE|TOLERANCE / LEAVE DIMENSION|MEASURE OUT / NOT TOLERANCE / NOT BY DIMENSION",
-}
-"""The kinds of tokens of each clause, with forms between slashes; the longest one counts."""
-_SINGLE = "measures members sorted ranked limit amended look only_in"
-_CLASHES = {
-    **{rf"\b{name}\b.*\b{name}\b": f"{name} twice" for name in _SINGLE.split()},
-    r"(ranked.*sorted)|(sorted.*ranked)|ranked.*members|members.*noun": "two orders",
-    r"sources.*\b(eq|timed|several|ne|bound|range|place|groups)\b.*sources": "for each source",
-    r"\bne. (measures-|eq|timed-|several-|, eq-|place)": "the end of an exclusion",
-    r"\b(said|ranked|sorted|members|limit|bound|unit|edit\+). eq- (?!measures-)"
-    r"|^eq- (?!measures- |, |$|ne|edit|timed|eq\+)": ("a value without its clause"),
-    r"unit-|only_in-": "a name without its clause",
-    r"\bplace. (eq|several|bound)-|compare. several": "which of two values",
-    r"\blimit. groups-": "a limit for each",
-    r"(?<!^)(?<!replaced[-+] )\bnoun|^noun(\+|. measures-)": "a name without its clause",
-    r"\bbut. (?!\w+\+|ne|edit)": "but",
-    r"\b(groups|members). sorted-": "the order of groups",
-}
-"""What no question has, as the names of its clauses: each with + after a preposition, else -."""
 _NAMES = {
     "source": {"": "sources"},
     "measure": {n: n for n in ("measures", "removed", "replaced")}
@@ -105,7 +51,9 @@ def _pattern(form: str) -> re.Pattern[str]:
     return re.compile("".join(f"(?:(?:{w[1]}) ){w[2]}" for w in words if w))
 
 
-_FORMS = [(name, _pattern(form)) for name, forms in CLAUSES.items() for form in forms.split(" / ")]
+_GRAMMAR = data_of("grammar.toml")
+_FORMS = [(n, _pattern(form)) for n, forms in _GRAMMAR["clauses"].items() for form in forms]
+_CLASHES = [(form, reason) for reason, forms in _GRAMMAR["clashes"].items() for form in forms]
 
 
 class UnclearError(Exception):
@@ -196,7 +144,7 @@ class Reader:
             texts.append((len(line), text))
             line += f"{', ' * bool(part[0].mark)}{self._sign(name, part)} "
             reading.clauses.append(name)
-        for form, reason in _CLASHES.items() if not reading.unread else ():
+        for form, reason in _CLASHES if not reading.unread else ():
             if match := re.search(form, line):
                 said = [text for start, text in texts if start < match.end()]
                 reading.unread.append(f"{said[-1]} ({reason})")

@@ -139,12 +139,11 @@ class _Reader:
     def _token(self, text: str, phrase: str, at: int, length: int, period: Period | None) -> Token:
         """The token of a phrase; without a kind if it means nothing."""
         known = {**self.part.phrases.get(phrase, {}), **self.part.phrases.get(text.lower(), {})}
-        values, kind, number = known.get("value", {}), KINDS.get(phrase, ""), as_number(text)
-        words = self.words[at : at + length] if length > 1 and kind == "aux" else ()
-        if any("value" in self.part.phrases.get(word.plain, {}) for word in words):
-            kind = ""  # "for us", where US is a value
-        placed = _BEHIND if self.has_name else {} if self.tokens else _FIRST
-        kind = placed.get(text.lower(), kind)
+        values, kind, number = (
+            known.get("value", {}),
+            self._kind(phrase, at, length),
+            as_number(text),
+        )
         if self.words[at].is_quoted:
             exact = {name: (text,) for name, of in values.items() if text in of}
             if not values and (written := period_of(text)) and self.part.timed:
@@ -173,6 +172,14 @@ class _Reader:
             return other
         value = Token("value", text, values=values)
         return self._decided(value, other, at + length) if other.kind else value
+
+    def _kind(self, phrase: str, at: int, length: int) -> str:
+        """The kind of an English phrase here, or ""."""
+        kind, words = KINDS.get(phrase, ""), self.words[at : at + length]
+        if kind == "aux" and length > 1:  # "for us" where US is a value
+            kind *= not any("value" in self.part.phrases.get(word.plain, {}) for word in words)
+        placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
+        return placed.get(" ".join(word.text.lower() for word in words), kind)
 
     def _named(self, text: str, known: Meanings, phrase: str) -> Token:
         """The source, measure or dimension of a phrase; a doubt if it may be several."""
