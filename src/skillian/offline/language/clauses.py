@@ -185,6 +185,7 @@ class Reader:
         is_listed = reading.sign is not None or says.keys() & {"gap", "first", "major", "minor"}
         is_each = any("ne" in reading.filters.get(name, {}) for name in reading.groups)
         is_each &= "every" in says and len(reading.named) > 1
+        is_open = "ranked" in line and reading.ordered and not (reading.members or reading.count)
         if noun := re.search(r"(eq|ne). measures- ", line):
             reading.says["of_noun"] = noun[0]
         return [
@@ -193,7 +194,7 @@ class Reader:
             ("verb" in says and not (reading.measures or reading.ordered), says.get("verb", "")),
             ("verb" in reading.clauses and not says.keys() & _ASKING, says.get("verb", "")),
             (reading.count and not is_listed, f"{reading.count} (which ones?)"),
-            ("ranked" in line and reading.ordered and not reading.members, "the largest of what?"),
+            (is_open, "the largest of what?"),
             (reading.ordered and not (is_listed or says.keys() & {"rank", "ordered"}), "by what?"),
         ]
 

@@ -25,7 +25,7 @@ _SMALL = {*_JOINS, "all", "aux", "prep", "not", "by", "from", "to", "between"}
 _GROUPING = {"by", "every", "which", "most", "least", "rank", "how_many"}
 _STEPS = {"day", "week", "month", "quarter", "year"}
 _UNITS = {"percent", "currency", "cents", "unit"}
-_FIRST = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
+_FIRST: Mapping[str, str] = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
 _BEHIND = dict.fromkeys(("show", "list", "count", "record"), "verb") | {"same for": "same"}
 """The kinds of phrases at the beginning, and behind the first name."""
 _NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
@@ -177,7 +177,8 @@ class _Reader:
         """The kind of an English phrase here, or ""."""
         kind, words = KINDS.get(phrase, ""), self.words[at : at + length]
         if kind == "aux" and length > 1:  # "for us" where US is a value
-            kind *= not any("value" in self.part.phrases.get(word.plain, {}) for word in words)
+            is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
+            kind = "" if is_value else kind
         placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
         return placed.get(" ".join(word.text.lower() for word in words), kind)
 
