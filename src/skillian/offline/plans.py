@@ -49,6 +49,13 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return _look(reading, known, vocabulary)
     refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
     is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
+    before = str(last.arguments.get("source", "")) if last is not None else ""
+    is_beside = "compare" in says and {*reading.clauses} <= {"said", "sources", "edit"}
+    if last is not None and len(sources) == 1 and is_beside and before not in {"", *sources}:
+        words = {kind: text for kind, text in reading.says.items() if kind != "compare"}
+        pair = [before, *sources]  # "compare it with erp"
+        changed = _changed(replace(reading, sources=pair, says=words), last.arguments, vocabulary)
+        return _call(changed, vocabulary)
     if last is not None and (not sources or (is_alone and len(sources) == 1)):
         return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
     named = [*reading.measures, *reading.ordered]
