@@ -169,9 +169,9 @@ def _of_query(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
     for name in known.dimensions:
         if name not in groups and name not in _fixed(arguments):
             changed = {**arguments, "dimensions": [name], "order": _order(arguments, name)}
-            call = PlannedCall(QUERY, {key: each for key, each in changed.items() if each})
-            whole = sentence_of(call) if arguments.get("limit") else None
-            yield FollowUp(f"By {name}", whole or f"By {name}", call)
+            query = PlannedCall(QUERY, {key: each for key, each in changed.items() if each})
+            whole = sentence_of(query) if arguments.get("limit") else None
+            yield FollowUp(f"By {name}", whole or f"By {name}", query)
 
 
 def _order(arguments: Mapping[str, Any], group: str) -> list[str]:

@@ -154,7 +154,7 @@ def test_a_timeline_shows_no_tokens_at_first(
 
 def test_help_is_in_paragraphs_of_its_own(demo: Serving, visit: Visit) -> None:
     page = visit(demo.url)
-    ask(page, "gibberish foo?")
+    ask(page, f"{COMPARE}, gibberish foo")
     help_text = page.get_by_test_id("answer").last.locator("p").last
     expect(help_text).to_have_text("It also understands:")
 
