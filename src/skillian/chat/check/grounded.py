@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
 from skillian.chat.answer_check import check_answer
-from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
+from skillian.chat.check.question_check import CHECKED, DATA, Asked, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED, PLANNED
 from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
@@ -55,7 +55,7 @@ class _GroundedTurn(Middleware):
     def __init__(self, turn: Turn, run: RunControl) -> None:
         self._turn, self._run, self._planner = turn, run, OfflinePlanner(turn.whole)
         self._messages: Sequence[Message] = ()
-        self._made: list[Arguments] = []
+        self._made: list[Asked] = []
         self._lost: list[Loss] = []
         self._begin, self._taken = 0, 0
 
