@@ -32,7 +32,7 @@ _NAMES = {"source", "measure", "dimension"}
 DATA = {*_NAMES, "value", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
-_TURNING, _NOT = {"not", "but", "remove", "ignore", "instead_of"}, ("n't", "n’t")
+_TURNING = {"not", "but", "remove", "ignore", "instead_of"}
 _SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown", "only"}
 _MEANING = {*_NAMES, "number", "amount", "unknown", "doubt", "vague"}
 _SOURCE, _BY, _ORDER, _ROWS = "source {}", "by {}", "order {}", "the first {} rows"
@@ -67,14 +67,14 @@ def merged(tool: str, arguments: Mapping[str, Any], earlier: Earlier) -> Asked:
     before: Mapping[str, Any] = known.arguments if known else {}
     whole = {**before, **arguments}
     limits = as_mapping(as_mapping(whole.get("thresholds")).get("match"))
-    percent = "".join(values_of(limits.get("percentage"))).removesuffix(".0")
+    percent = [f"{v.removesuffix('.0')} %" for v in values_of(limits.get("percentage"))]
     parts = {
         _SOURCE: [whole.get(name) for name in ("source", "source_a", "source_b")],
         "{}": [whole.get("measures"), whole.get("status")],
         _BY: [before.get("align_on"), arguments.get("align_on"), arguments.get("dimensions")],
         _ORDER: [*values_of(whole.get("order"))][:1],
         _ROWS: whole.get("limit"),
-        "tolerance {}": [limits.get("absolute"), f"{percent} %" if percent else None],
+        "tolerance {}": [limits.get("absolute"), percent],
     }
     filters = [before.get("filters"), arguments.get("filters"), arguments.get("key")]
     return Asked(
@@ -121,7 +121,7 @@ class Turn:
         planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
         if isinstance(planned, PlannedCall) and planned.tool in {c.tool for c in self.calls}:
             return merged(planned.tool, planned.arguments, self.earlier)
-        before = last.arguments if last and not reading.sources else {}
+        before: Mapping[str, Any] = last.arguments if last and not reading.sources else {}
         kept = as_mapping(before.get("filters")).items()
         filters = {name: each for name, each in kept if name not in reading.cleared}
         filters |= {name: filter_of(parts) for name, parts in reading.filters.items()}
@@ -141,7 +141,7 @@ class Turn:
             return range(at, at + 2)
         for place in range(at, 0, -1):
             before = self.tokens[place - 1]
-            is_turning = before.kind in _TURNING or before.text.endswith(_NOT)
+            is_turning = before.kind in _TURNING or before.text.endswith(("n't", "n\u2019t"))
             if self.tokens[place].mark or not (is_turning or before.kind in _SMALL):
                 break
             if is_turning:
@@ -181,33 +181,31 @@ class Turn:
             filters = [c.filters for c in self.calls if group in map(self._group, c.filters)]
             found = set[str]().union(*(self._admitted(group, each) for each in filters or [{}]))
             if found != wanted:
-                places = self._places_on(group)
-                lost |= dict.fromkeys(places, bool(found) and found < wanted)
-                marks += [] if places else [f"{group}, as before"]
-        made = {part for call in self.calls for part in call.parts}
-        fixed = {(_BY, name) for call in self.calls for name in call.filters}
+                lost |= dict.fromkeys(self._places_on(group), bool(found) and found < wanted)
+                marks.append(f"{group}, as before")
+        made, missing = {part for call in self.calls for part in call.parts}, dict[str, str]()
         for form, name in self._expected.parts:
-            is_said = name.lstrip("-").lower() in self._said and (form, name) not in fixed
-            if (form, name) not in made and (self._is_read or is_said):
-                places = [at for at, t in enumerate(self.tokens) if t.kind in _ORDERING]
-                places = places if form == _ORDER and self._is_read else []
-                lost |= dict.fromkeys(places, False)
-                marks += [] if places else [form.format(name)]
-        for at in self._unread if self._expected.tool else range(len(self.tokens)):
-            places = self._changing(at) if at in self._unread else ()
-            lost |= dict.fromkeys(places, False)
-            marks += [self.tokens[at].text] if not places and self._is_unused(at) else []
+            if (form, name) not in made and (
+                self._is_read or name.lstrip("-").lower() in self._said
+            ):
+                missing |= {form: name}
+                marks.append(form.format(name))
+        is_ordered = _ORDER not in missing if self._is_read else _ORDER in dict(made)
+        every = range(len(self.tokens))
+        for at in every if self._is_read else self._unread:
+            is_lost = self.tokens[at].kind in _ORDERING and not is_ordered
+            lost |= dict.fromkeys([at] if is_lost else self._changing(at), False)
+        loose = self._unread if self._expected.tool else every
+        marks += [self.tokens[at].text for at in loose if self._is_unused(at)]
         marks += self._reading.units if not self._expected.tool else []
         return [self._loss(lost)] if lost else [*map(Loss, dict.fromkeys(marks))]
 
     def _changing(self, at: int) -> Sequence[int]:
-        """The places of words that change numbers, are not read, and are in no call."""
+        """The places of an exclusion or a choice from here on, if it is not read and in no call."""
         token, extent = self.tokens[at], self._extent(at)
         if token.kind == "or":
             before, after = ({*t.values} for t in (*self.tokens, _END)[at - 1 : at + 2 : 2])
             return range(at - 1, at + 2) if after and not before & after else ()
-        if token.kind in _ORDERING:
-            return () if any(form == _ORDER for c in self.calls for form, _ in c.parts) else [at]
         parts = [part for c in self.calls for each in c.filters.values() for part in parts_of(each)]
         return extent if token.kind == "unknown" and len(extent) > 1 and "ne" not in parts else ()
 
@@ -226,19 +224,19 @@ class Turn:
     def _said(self) -> set[str]:
         """The names and numbers of the question that no word excludes."""
         named = [t for at, t in enumerate(self.tokens) if len(self._extent(at)) == 1]
-        return set[str]().union(*map(_forms, named))
+        return set[str]().union(*map(_forms, named)).difference(*(c.filters for c in self.calls))
 
     def choices(self) -> Iterator[str]:
         """Yield what the calls have that neither the question nor the calls before them have."""
         known = {*self._expected.parts, (_ROWS, _DEFAULT_LIMIT)}
         known |= {(_ROWS, "1") for token in self.tokens if token.kind in _ORDERING}
-        said, usual = (set[str](), {_SOURCE}) if self._is_read else (self._said, {_SOURCE, _ORDER})
+        usual = {_SOURCE} if self._is_read else {_SOURCE, _ORDER}
         for call in self.calls:
             for name, condition in call.filters.items():
                 if self._group(name) not in self._wanted:
                     yield _in_words(name, condition)
             for form, name in call.parts:
-                is_said = name.lower() in said or form in usual
+                is_said = name.lower() in self._said or form in usual
                 if not is_said and (form, name) not in known:
                     yield form.format(name)
 
@@ -265,23 +263,24 @@ class Turn:
         ends = [end for each in periods if each for end in (each.first, each.last)]
         return texts | {str(end + timedelta(days)) for end in ends for days in (-1, 0, 1)}
 
-    def _places_on(self, group: str) -> set[int]:
-        """The places of the values of a dimension, and of the words that turn them."""
-        places = set[int]()
+    def _places_on(self, group: str) -> list[int]:
+        """The places of the values of a dimension, and of the words that exclude them."""
+        places = list[int]()
         for at, token in enumerate(self.tokens):
             names = {n for item in token.items or [token] for n in item.values}
-            names |= {name for name, _ in self._conditions(at) if at in self._unread}
-            places |= {*self._extent(at)} if group in map(self._group, names) else set()
+            names |= {*dict(self._conditions(at))} if at in self._unread else set()
+            places += self._extent(at) if group in map(self._group, names) else ()
         return places
 
     def _loss(self, lost: Mapping[int, bool]) -> Loss:
         """The clauses of these places, with the question that says them last, and without them."""
         text, pieces = spelt_out(self.question), dict[bool, list[str]]({True: [], False: []})
-        clauses = groupby(self._reading.parts, lambda part: not lost.keys().isdisjoint(part[1]))
+        joins = {at for at, t in enumerate(self.tokens) if t.kind == "and"}
+        places = lost.keys() | {at for at in joins if lost.keys() >= {at - 1, at + 1}}
+        clauses = groupby(self._reading.parts, lambda part: not places.isdisjoint(part[1]))
         for is_lost, parts in clauses:
-            places = [at for _, of in parts for at in of]
-            start, end = self.tokens[places[0]].span[0], self.tokens[places[-1]].span[1]
-            pieces[is_lost].append(text[start:end])
+            tokens = [self.tokens[at] for _, of in parts for at in of]
+            pieces[is_lost].append(text[tokens[0].span[0] : tokens[-1].span[1]])
         part, rest = ", ".join(pieces[True]), " ".join(pieces[False])
         return Loss(part, (f"{rest}, {part}", rest) if rest else (part,), all(lost.values()))
 
