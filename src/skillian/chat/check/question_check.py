@@ -149,13 +149,15 @@ class Turn:
         return range(at, at + 1)
 
     def _conditions(self, at: int) -> Iterator[tuple[str, Any]]:
-        """Yield what the values of a token may be, on dimensions that the calls have them of."""
+        """Yield what the values of a token may be; in words not read, as the calls have them."""
         filters = [each for call in self.calls for each in call.filters.items()]
+        is_open, is_value = at in self._unread, self.tokens[at].kind == "value"
         for item in self.tokens[at].items or [self.tokens[at]]:
             forms, period = _forms(item), item.period and dated(item.period, self.earlier.years)
             names = [n for n, each in filters if forms & {v.lower() for v in values_of(each)}]
             names = [name for name, _ in filters if name in item.values] if period else names
-            for name in names or (item.values if self.tokens[at].kind == "value" else ()):
+            own = item.values if is_value or not is_open else ()
+            for name in (is_open and names) or own:
                 days = {"between": [str(period.first), str(period.last)]} if period else None
                 yield name, days or item.values.get(name) or item.text
 
@@ -176,12 +178,14 @@ class Turn:
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
-        lost, marks = dict[int, bool](), list[str]()
+        lost, marks, every = dict[int, bool](), list[str](), range(len(self.tokens))
         for group, wanted in self._wanted.items():
             filters = [c.filters for c in self.calls if group in map(self._group, c.filters)]
             found = set[str]().union(*(self._admitted(group, each) for each in filters or [{}]))
             if found != wanted:
-                lost |= dict.fromkeys(self._places_on(group), bool(found) and found < wanted)
+                on = [at for at in every if group in map(self._group, dict(self._conditions(at)))]
+                places = [place for at in on for place in self._extent(at)]
+                lost |= dict.fromkeys(places, bool(found) and found < wanted)
                 marks.append(f"{group}, as before")
         made, missing = {part for call in self.calls for part in call.parts}, dict[str, str]()
         for form, name in self._expected.parts:
@@ -191,7 +195,6 @@ class Turn:
                 missing |= {form: name}
                 marks.append(form.format(name))
         is_ordered = _ORDER not in missing if self._is_read else _ORDER in dict(made)
-        every = range(len(self.tokens))
         for at in every if self._is_read else self._unread:
             is_lost = self.tokens[at].kind in _ORDERING and not is_ordered
             lost |= dict.fromkeys([at] if is_lost else self._changing(at), False)
@@ -256,21 +259,12 @@ class Turn:
     @cached_property
     def _ends(self) -> set[str]:
         """The values of all conditions, and the days around the ends of their periods."""
-        items = [item for token in self.tokens for item in token.items or [token]]
-        texts = {"", *values_of([self._expected.filters, *(call.filters for call in self.calls)])}
-        texts |= {text for item in items for text in (item.text, *values_of(item.values))}
-        periods = [*map(period_of, texts), *(item.period for item in items)]
-        ends = [end for each in periods if each for end in (each.first, each.last)]
+        said = [each for at in self._unread for _, each in self._conditions(at)]
+        filters = [self._expected.filters, *(call.filters for call in self.calls)]
+        texts = {"", *values_of([said, filters])}
+        periods = [period for text in texts if (period := period_of(text))]
+        ends = [end for each in periods for end in (each.first, each.last)]
         return texts | {str(end + timedelta(days)) for end in ends for days in (-1, 0, 1)}
-
-    def _places_on(self, group: str) -> list[int]:
-        """The places of the values of a dimension, and of the words that exclude them."""
-        places = list[int]()
-        for at, token in enumerate(self.tokens):
-            names = {n for item in token.items or [token] for n in item.values}
-            names |= {*dict(self._conditions(at))} if at in self._unread else set()
-            places += self._extent(at) if group in map(self._group, names) else ()
-        return places
 
     def _loss(self, lost: Mapping[int, bool]) -> Loss:
         """The clauses of these places, with the question that says them last, and without them."""
