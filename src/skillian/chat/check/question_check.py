@@ -221,7 +221,9 @@ class Turn:
         if is_word or is_turned or token.kind not in _MEANING or any(self._conditions(at)):
             return False
         made = [each for call in self.calls for each in (*call.filters, *values_of(call))]
-        return _forms(token).isdisjoint(map(str.lower, [*made, *self._reading.cleared]))
+        named = {*token.names} if token.kind in _NAMES else set[str]()
+        made += self._reading.cleared
+        return not named <= {*made} or _forms(token).isdisjoint(map(str.lower, made))
 
     @cached_property
     def _said(self) -> set[str]:
