@@ -119,7 +119,7 @@ class Turn:
         """The call that the planner makes of what it reads, or the last call with its filters."""
         reading, last = self._reading, self.earlier.last
         planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
-        if isinstance(planned, PlannedCall) and planned.tool in {c.tool for c in self.calls}:
+        if isinstance(planned, PlannedCall):
             return merged(planned.tool, planned.arguments, self.earlier)
         before: Mapping[str, Any] = last.arguments if last and not reading.sources else {}
         kept = as_mapping(before.get("filters")).items()
