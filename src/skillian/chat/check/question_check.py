@@ -189,9 +189,9 @@ class Turn:
                 marks.append(f"{group}, as before")
         made, missing = {part for call in self.calls for part in call.parts}, dict[str, str]()
         for form, name in self._expected.parts:
-            if (form, name) not in made and (
-                self._is_read or name.lstrip("-").lower() in self._said
-            ):
+            is_kept = form in {_SOURCE, _ORDER} or form not in {_BY, *dict(made)}
+            is_said = self._is_read or is_kept or name.lower() in self._said
+            if (form, name) not in made and is_said:
                 missing |= {form: name}
                 marks.append(form.format(name))
         is_ordered = _ORDER not in missing if self._is_read else _ORDER in dict(made)
@@ -241,7 +241,8 @@ class Turn:
                 if self._group(name) not in self._wanted:
                     yield _in_words(name, condition)
             for form, name in call.parts:
-                is_said = name.lower() in self._said or form in usual
+                is_said = name.lower() in self._said and (form == "{}" or not self._is_read)
+                is_said |= form in usual
                 if not is_said and (form, name) not in known:
                     yield form.format(name)
 
