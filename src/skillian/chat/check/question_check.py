@@ -37,6 +37,7 @@ _SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown
 _MEANING = {*_NAMES, "number", "amount", "unknown", "doubt", "vague"}
 _SOURCE, _BY, _ORDER, _ROWS = "source {}", "by {}", "order {}", "the first {} rows"
 _OPERATORS = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
+_NOUNS = {"unknown", "dimension", "measure", "filler"}
 _DEFAULT_LIMIT, _END = "50", Token("", "")
 
 
@@ -137,8 +138,10 @@ class Turn:
 
     def _extent(self, at: int) -> range:
         """The place of a token, up to that of the word that excludes it if there is one."""
-        if (*self.tokens, _END)[at + 1].kind in {"excluded", "out"}:
-            return range(at, at + 2)
+        behind = [token.kind for token in self.tokens[at + 1 : at + 3]]
+        for end in range(1, 1 + len(behind)):  # "KLM excluded", "KLM flights excluded"
+            if behind[end - 1] in {"excluded", "out"} and {*behind[: end - 1]} <= _NOUNS:
+                return range(at, at + end + 1)
         for place in range(at, 0, -1):
             before = self.tokens[place - 1]
             is_turning = before.kind in _TURNING or before.text.endswith(("n't", "n\u2019t"))
