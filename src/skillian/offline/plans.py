@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall, call_of
@@ -15,7 +14,7 @@ from skillian.offline.language.periods import period_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 
 _EDITS = {"and", "also", "edit", "instead", "swap", "amended", "removed", "replaced"}
-_LOOKS = {"why", "drill", "missing", "only_in", "major", "minor", "equal"}
+_LOOKS = {"why", "drill", "missing", "lacking", "only_in", "major", "minor", "equal"}
 _STATUS = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
 _OF_GROUPS = {"drill", "major", "minor", "equal", "ranked"}
 _COMPARED = {"compare", "same", "off", "gap"}
@@ -42,15 +41,26 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if says == {"describe", "look", "source", "sources"} and len(sources) == 1:
         return PlannedCall("describe_source", {"source": sources[0]})
     is_ranked = "gap" in says and reading.sign is not None
-    is_of_pair = says & {"missing", "only_in"} and {*sources} <= {*(known.sources if known else ())}
-    is_look = says & _LOOKS or is_ranked or says >= {"which", "compare"}
+    is_drill = says >= {"look", "rows", "eq"} and "measures" not in says
+    is_look = says & _LOOKS or is_ranked or is_drill or says >= {"which", "compare"}
+    is_of_pair = known and not reading.measures and {*sources} <= {*known.sources}
+    is_of_pair = is_of_pair and says & {"missing", "lacking", "only_in", "why"}
     if known is not None and is_look and (not sources or is_of_pair):
         return _look(reading, known, vocabulary)
+    refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
     is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
+    before = str(last.arguments.get("source", "")) if last is not None else ""
+    is_beside = "compare" in says and {*reading.clauses} <= {"said", "sources", "edit"}
+    if last is not None and len(sources) == 1 and is_beside and before not in {"", *sources}:
+        words = {kind: text for kind, text in reading.says.items() if kind != "compare"}
+        pair = [before, *sources]  # "compare it with erp"
+        changed = _changed(replace(reading, sources=pair, says=words), last.arguments, vocabulary)
+        return _call(changed, vocabulary)
     if last is not None and (not sources or (is_alone and len(sources) == 1)):
         return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
     named = [*reading.measures, *reading.ordered]
     having = sources or (vocabulary.with_measures(named) if named else [])
+    sources = having if "pair" in says and len(having) == _PAIR else sources
     is_look, is_compared = says & _LOOKS - {"why"}, says & _COMPARED
     is_look = is_look or ("why" in says and len(sources) < _PAIR)
     refuse(
@@ -59,7 +69,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         ("filter" in says, f"Which conditions: {reading.says.get('filter')}?"),
         (is_look, "That needs a comparison first: name two sources and a measure."),
         (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
-        (last and not (named or reading.members), "Which measure? Ask it in full."),
+        (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
         (len(having) != 1 and not sources, f"Of which source? {' or '.join(having)}"),
         (len(sources) == _PAIR and not (named or is_compared), "Which measure?"),
         (reading.clauses.count("sources") > 1 and not is_compared, "Shall I compare them?"),
@@ -77,21 +87,22 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     for source, words in zip(sources, known, strict=True):
         lost = names - words.measures.keys() - words.dimensions.keys()
         refuse((lost, f"{source} has no {' and '.join(sorted(lost))}."))
-    is_counted = ("said", "sources") in pairwise(reading.clauses) and "how_many" in says
     rows = [name for name in shared if plain(name) == "row"]
-    measures = reading.measures or (rows if is_counted else [])
+    measures = reading.measures or (rows if "counted" in reading.clauses else [])
     is_asked = says & {"how_many", "how_much"} and not (measures or ordered)
     is_pair, is_ranked = len(sources) == _PAIR, reading.sign is not None or reading.count
     if not measures and (is_pair or reading.sign is not None or not reading.members):
         measures = [name for name in ordered if name in shared] or shared
     measures = list(dict.fromkeys((*measures, *(name for name in ordered if name in shared))))
-    if is_pair and measures == rows and not (reading.measures or ordered):
+    is_counted = "counted" in reading.clauses
+    if is_pair and measures == rows and not (reading.measures or ordered or is_counted):
         measures = []  # their whole rows are compared
+    is_rows = is_pair and measures and measures == rows
     sign = "-" if "rank" in says and reading.sign is None else reading.sign
     order = (ordered or measures) if sign is not None or ordered else []
     refuse(
         ({*reading.cleared} & {*reading.filters}, "All of them, or only some?"),
-        (is_asked or (measures and measures == rows and is_pair), "Which measure? Name one."),
+        (is_asked or (is_rows and not is_counted), "Which measure? Name one."),
         ("rows" in says and "first" not in says and measures, "Which measure?"),
         (not is_pair and (reading.limits or says & {*_COMPARED, "why"}), "Compared with what?"),
         (is_pair and (ordered or sign == ""), "A comparison lists the largest difference first."),
@@ -238,37 +249,52 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     own = [vocabulary.sources[name].dimensions for name in known.sources]
     is_other = any(name not in of for name in reading.named for of in own)
     is_match = reading.says.get("compare", "").lower().startswith(("match", "agree"))
-    allowed = {"groups"} if "why" in says else {"eq", "ranked"} if "drill" in says else set[str]()
-    allowed |= set() if "drill" in says else {"members"}
-    allowed |= {"ranked", "listed", "only_in"} if not says & {"why", "drill"} else set()
+    is_match ^= "unlike" in clauses
+    is_drill = "drill" in says or (says >= {"look", "rows"} and not classes)
+    is_of_groups = not reading.named or {*reading.named} == {*groups}
+    allowed = {"eq", "ranked", "range"} if is_drill else {"members", "groups"}
+    allowed |= {"sources"} if "why" in says else set()
+    allowed |= (
+        {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
+    )
+    allowed |= {"edit"} if "and" in says else set()
     refuse(
         (known.is_of_rows and (is_match or reading.named or says & _OF_GROUPS), "These are rows."),
+        ("unlike" in says and reading.clauses.count("said") > 1, "Ask for one class of groups."),
         (len(classes) > 1 or is_other or (classes and is_match), "Ask for one thing at a time."),
         (classes - {"why", "drill"} and "compare" in says, "Ask for one class of groups."),
-        (clauses - {"look", "said", *allowed}, "Ask for one thing at a time."),
-        (not {*reading.members} <= {*groups} and "why" not in says, "By which groups?"),
+        (clauses - {"look", "said", "lacking", *allowed}, "Ask for one thing at a time."),
+        ("lacking" in says and clauses - {"lacking", "said"}, "Ask for one thing at a time."),
+        (not is_of_groups and "why" not in says, "By which groups?"),
         (reading.sign == "" or reading.ordered, "The largest difference is first."),
+        ("ordinal" in says and not is_drill, "Only that one?"),
     )
     if "why" in says:
         return call_of("explain_difference", **key, dimensions=reading.named)
-    if "drill" in says:
-        fixed = as_mapping(known.arguments.get("filters"))
+    if is_drill:
+        fixed, says_ordinal = (
+            as_mapping(known.arguments.get("filters")),
+            reading.says.get("ordinal"),
+        )
         whole = {n: filter_of(reading.filters.get(n, {})) or fixed.get(n) for n in groups}
         is_single = all(isinstance(value, str) for value in whole.values())
         is_named = reading.filters and reading.filters.keys() <= whole.keys()
         wanted = {name: value for name, value in whole.items() if value is not None}
         fitting = [k for k in known.keys if all(str(k[n]) == v for n, v in wanted.items())]
         is_clear = len(fitting) == 1 or not reading.filters or reading.sign
-        whole = dict(fitting[0]) if not is_single and fitting and is_clear else whole
-        is_found = (is_single and is_named) or (not is_single and fitting and is_clear)
+        ordinal = LEXICON["ordinal"].index(says_ordinal.lower()) + 1 if says_ordinal else 0
+        is_known = len(fitting) > ordinal and is_clear and {*reading.filters} <= {*groups}
+        whole = dict(fitting[ordinal]) if not is_single and is_known else whole
+        is_found = (is_single and is_named) or (not is_single and is_known)
         refuse((not is_found or reading.count, "Into which single group?"))
         return call_of("drill_down", **key, key=whole)
     status = ["match"] if is_match else [_STATUS[kind] for kind in _STATUS if kind in says]
     sides = ("only_in_b", "only_in_a") if known.is_of_rows else ("missing_in_a", "missing_in_b")
     for name, side in zip(known.sources, sides, strict=True):
-        is_lacking = name not in reading.sources if "only_in" in says else "missing" in says
-        is_of_other = "missing" in says and reading.sources and name not in reading.sources
+        is_missing = says & {"missing", "lacking"}
+        is_lacking = name not in reading.sources if "only_in" in says else is_missing
+        is_of_other = is_missing and reading.sources and name not in reading.sources
         status += [side] if is_lacking and not is_of_other else []
-    is_one = bool(reading.members) and reading.is_singular and reading.sign is not None
+    is_one = reading.is_singular and reading.sign is not None
     limit, found = reading.count or int(is_one), status if len(status) > 1 else "".join(status)
     return call_of(ROWS, **key, status=found, limit=limit)

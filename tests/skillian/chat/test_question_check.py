@@ -88,6 +88,7 @@ def marks(response: AgentResponse) -> list[str]:
             "for company 1001 or account 400000",
         ),
         ("Top 2 companies of fi_reporting by amount", query(dimensions=["company"]), "Top"),
+        ("Top 2 companies of fi_reporting by amount", compare(align_on=["company"]), "Top"),
         (
             "Excluding account 400000, what did company 1001 cost us in fi_reporting",
             query(filters={"account": {"ne": "400000"}, "company": {"ne": "1001"}}),

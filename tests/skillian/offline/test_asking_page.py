@@ -131,6 +131,9 @@ FOLLOW_UPS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "also Italy": ("for Germany", {"filters": BOTH}),
     "orders too": ("", {"measures": ["revenue", "orders"]}),
     "also by month": ("by country", {"align_on": ["country", "month"]}),
+    "add the month": ("by country", {"align_on": ["country", "month"]}),
+    "replace channel by month": ("by channel", {"align_on": ["month"]}),
+    "orders instead of revenue": ("for Germany", {"measures": ["orders"], "filters": GERMANY}),
     "without Italy": ("for Germany and Italy", {"filters": GERMANY}),
     "remove Italy": (
         "by country",
@@ -167,6 +170,9 @@ def test_other_follow_up_questions() -> None:
     other = call(MONTHS, "orders of erp by country", "and for web_shop?")
     query = {"source": "web_shop", "measures": ["orders"], "dimensions": ["country"]}
     assert other == (QUERY, query)
+    pair = {"source_a": "erp", "source_b": "web_shop", "measures": ["orders"]}
+    compared = call(MONTHS, "orders of erp by country", "compare it with web_shop")
+    assert compared == (COMPARE, {**pair, "align_on": ["country"]})
     sorted_by = call(MONTHS, "orders of erp by country", "lowest first")
     assert sorted_by == (QUERY, {**query, "source": "erp", "order": ["orders"]})
 

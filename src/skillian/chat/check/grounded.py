@@ -16,9 +16,10 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from skillian.chat.answer_check import check_answer
-from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
+from skillian.chat.check.question_check import CHECKED, DATA, Asked, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED, PLANNED
 from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
@@ -55,7 +56,7 @@ class _GroundedTurn(Middleware):
     def __init__(self, turn: Turn, run: RunControl) -> None:
         self._turn, self._run, self._planner = turn, run, OfflinePlanner(turn.whole)
         self._messages: Sequence[Message] = ()
-        self._made: list[Arguments] = []
+        self._made: list[Asked] = []
         self._lost: list[Loss] = []
         self._begin, self._taken = 0, 0
 
@@ -69,8 +70,8 @@ class _GroundedTurn(Middleware):
             users = [at for at, each in enumerate(request.messages) if each.role == "user"]
             self._begin = users[-1] if users else 0
             self._turn = replace(self._turn, earlier=read_earlier(request.messages[: self._begin]))
-        for call, message in self._results() if is_first else ():  # that another process made
-            await self.tool_call(call, _answered(message.text))
+            for call, message in self._results():  # that another process made
+                await self.tool_call(call, partial(_answer, message.text))
         if self._taken and request.messages[-1].role == "tool":
             return await self._planned(request.messages[self._taken :])
         response = await call_next(request)
@@ -83,9 +84,9 @@ class _GroundedTurn(Middleware):
         lost = self._lost
         if not lost and self._is_invented(response.content or ""):
             lost = [Loss("no tool was called for it, so no figures were computed")]
-        if not lost:
-            return self._with_result(response)
-        return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
+        if lost:
+            return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
+        return self._with_result(response)
 
     def _results(self) -> list[tuple[ToolCall, Message]]:
         """Each call of the turn with its result."""
@@ -132,24 +133,24 @@ class _GroundedTurn(Middleware):
         A bound may be a period that the data does not have, and a group to look into is in a
         result. What other tools return may be written by others.
         """
-        whole, texts = self._turn.whole, [m.text for m in self._messages if m.role == "tool"]
-        users = [m.text for m in self._messages if m.role == "user"]
-        spoken = "\n".join([self._turn.question, *users])
+        whole, results = self._turn.whole, [m.text for m in self._messages if m.role == "tool"]
+        users = "\n".join(m.text for m in self._messages if m.role == "user")
         known = {v.lower() for name in whole.dimensions for v in whole.values(name)}
-        groups = [key for text in texts if '"error": true' not in text for key in keys_in(text)]
-        stated = [
+        groups = [key for text in results if '"error": true' not in text for key in keys_in(text)]
+        stated = (
             (argument, name, operator, value)
             for argument in ("filters", "key")
             for name, condition in as_mapping(call.arguments.get(argument)).items()
             for operator, values in parts_of(condition).items()
             for value in values
-        ]
+        )
         for argument, name, operator, value in stated:
-            lengths = {*map(len, whole.values(name))} if name in whole.timed else set[int]()
-            is_bound = operator in BOUNDS and lengths == {len(value)}
-            is_period = (is_bound or whole.is_open(name)) and period_of(value)
+            is_like = name in whole.timed and {*map(len, whole.values(name))} == {len(value)}
+            is_period = period_of(value) and (
+                whole.is_open(name) or (operator in BOUNDS and is_like)
+            )
             is_group = argument == "key" and value in (str(key.get(name)) for key in groups)
-            is_said = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", spoken, re.IGNORECASE)
+            is_said = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", users, re.IGNORECASE)
             if not (value.lower() in known or is_period or is_group or is_said):
                 yield f"{quoted(value)} for {quoted(name)}"
 
@@ -170,8 +171,11 @@ class _GroundedTurn(Middleware):
         """
         text, results = (reply.content or "").replace(self._turn.question, ""), self._results()
         may_call = "{" in text and len(self._messages) == self._begin + 1
-        if self._lost or "?" in text or may_call or not all(_is_invalid(m) for _, m in results):
+        if self._lost or "?" in text or may_call:
             return None
+        kinds = {InvalidInputError.type, UnknownNameError.type}
+        if any(not m.is_error and as_object(m.text).get("type") not in kinds for _, m in results):
+            return None  # the model explains other failures
         planned = await self._planned(())
         if as_object(planned.content or "").get("name") not in CHECKED:
             return None
@@ -196,8 +200,8 @@ class _GroundedTurn(Middleware):
         """
         text, question = reply.content or "", self._turn.question
         results = [(call.name, as_object(m.text), m.text) for call, m in self._results()]
-        found = [(name, value, raw) for name, value, raw in results if name in {COMPARE, QUERY}]
-        found = [each for each in found if each[1] and not each[1].get("error")]
+        found = [each for each in results if each[0] in {COMPARE, QUERY} and each[1]]
+        found = [each for each in found if not each[1].get("error")]
         figures = check_answer(text, [value for _, value, _ in results], question)
         said = [*values_of([[keys_in(raw), value.get("rows")] for _, value, raw in found])]
         said += [each.number for each in figures.references]
@@ -210,17 +214,8 @@ class _GroundedTurn(Middleware):
         return replace(reply, content=f"{text}\n\n{words}".strip())
 
 
-def _answered(text: str) -> Callable[[ToolCall], Awaitable[ToolResult]]:
-    async def answer(call: ToolCall) -> ToolResult:
-        return ToolResult(call, text)
-
-    return answer
-
-
-def _is_invalid(result: Message) -> bool:
-    """Whether a result says that its call was invalid; the model explains other failures."""
-    kind = as_object(result.text).get("type")
-    return result.is_error or kind in {InvalidInputError.type, UnknownNameError.type}
+async def _answer(text: str, call: ToolCall) -> ToolResult:
+    return ToolResult(call, text)
 
 
 def _refused(call: ToolCall, reason: str) -> ToolResult:

@@ -1,20 +1,18 @@
 """Two rules between a question and the calls that answer it.
 
-The planner reads the question as far as it can, and says which call it would make. What that call
-has and the calls that were made don't is lost; what these have and that call doesn't is chosen by
-the model. A value of a call that is in words that are not read belongs to that call too.
+Nothing is lost: the calls have what the planner would call, as far as it reads the question, and
+what the other words name. Nothing is invented: whatever else they have is the model's choice.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
-from itertools import product
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
@@ -30,20 +28,16 @@ from tinyagent import ToolCall
 _LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *_LOOKS}
 """The tools that answer a question about data."""
-DATA = {"source", "measure", "dimension", "value", "not", "most", "least"}
+_NAMES = {"source", "measure", "dimension"}
+DATA = {*_NAMES, "value", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
-_TURNING = {"not", "remove", "ignore", "instead_of", "excluded", "out"}
+_TURNING = {"not", "but", "remove", "ignore", "instead_of"}
 _SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown", "only"}
-_WORDS = {"sources": "{}", "measures": "{}", "by": "by {}", "order": "order {}"} | {
-    "limit": "the first {} rows",
-    "absolute": "tolerance {}",
-    "percentage": "tolerance {} %",
-}
+_MEANING = {*_NAMES, "number", "amount", "unknown", "doubt", "vague"}
+_SOURCE, _BY, _ORDER, _ROWS = "source {}", "by {}", "order {}", "the first {} rows"
 _OPERATORS = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
-_MEANING = {"number", "amount", "unknown", "doubt", "vague"} | {*DATA} - {"not", "most", "least"}
 _DEFAULT_LIMIT, _END = "50", Token("", "")
-Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,49 +53,35 @@ class Loss:
     is_partial: bool = False
 
 
-def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
-    """What a call asks for, as texts; a look into a comparison also asks for what was compared."""
+class Asked(NamedTuple):
+    """What a call asks for: conditions by dimension, and its other parts as forms with a name."""
+
+    tool: str
+    filters: Mapping[str, Any]
+    parts: Sequence[tuple[str, str]]
+
+
+def merged(tool: str, arguments: Mapping[str, Any], earlier: Earlier) -> Asked:
+    """What a call asks for; a look into a comparison also asks for what was compared."""
     known = earlier.comparison if tool in _LOOKS else None
-    before: Arguments = known.arguments if known else {}
+    before: Mapping[str, Any] = known.arguments if known else {}
     whole = {**before, **arguments}
-    by = [before.get("align_on"), arguments.get("align_on"), arguments.get("dimensions")]
-    filters = [before.get("filters"), arguments.get("filters"), arguments.get("key")]
     limits = as_mapping(as_mapping(whole.get("thresholds")).get("match"))
-    return {
-        "tool": tool,
-        "sources": [*values_of([whole.get(n) for n in ("source", "source_a", "source_b")])],
-        "measures": [*values_of(whole.get("measures"))],
-        "by": [*values_of(by)],
-        "filters": {name: each for some in filters for name, each in as_mapping(some).items()},
-        "order": [*values_of(whole.get("order"))][:1],
-        "limit": [*values_of(whole.get("limit"))],
-        "absolute": [*values_of(limits.get("absolute"))],
-        "percentage": [*values_of(limits.get("percentage"))],
+    percent = [f"{v.removesuffix('.0')} %" for v in values_of(limits.get("percentage"))]
+    parts = {
+        _SOURCE: [whole.get(name) for name in ("source", "source_a", "source_b")],
+        "{}": [whole.get("measures"), whole.get("status")],
+        _BY: [before.get("align_on"), arguments.get("align_on"), arguments.get("dimensions")],
+        _ORDER: [*values_of(whole.get("order"))][:1],
+        _ROWS: whole.get("limit"),
+        "tolerance {}": [limits.get("absolute"), percent],
     }
-
-
-def _facts(call: Arguments) -> dict[tuple[str, str], str]:
-    """What a call has apart from conditions, each with its words."""
-    texts = [(kind, each.removesuffix(".0")) for kind in _WORDS for each in call[kind]]
-    return {(kind, text): _WORDS[kind].format(text) for kind, text in texts}
-
-
-def _numbers(text: str, units: Collection[str] = ()) -> set[Decimal]:
-    """The number that a text is, also in euros if it may be in cents."""
-    number = as_number(text)
-    return {number, number / 100 if "cents" in units else number} if number is not None else set()
-
-
-def _forms(token: Token) -> set[str]:
-    """The names and values that a token may mean."""
-    texts = (token.text, *token.names, *values_of([*token.values.values()]))
-    return {text.lower() for text in texts}
-
-
-def _in_words(name: str, condition: Any) -> str:
-    parts = parts_of(condition).items()
-    words = (f"{_OPERATORS.get(operator, 'before ')}{', '.join(of)}" for operator, of in parts)
-    return f"{name}: {' and '.join(words)}"
+    filters = [before.get("filters"), arguments.get("filters"), arguments.get("key")]
+    return Asked(
+        tool,
+        {name: each for some in filters for name, each in as_mapping(some).items()},
+        [(form, v.removesuffix(".0")) for form, of in parts.items() for v in values_of(of)],
+    )
 
 
 @dataclass
@@ -110,16 +90,18 @@ class Turn:
 
     question: str
     whole: Vocabulary
-    calls: Sequence[Arguments] = ()
+    calls: Sequence[Asked] = ()
     earlier: Earlier = field(default_factory=Earlier)
+
+    # What the question asks for
 
     @cached_property
     def _reading(self) -> Reading:
         """What can be read of the question, if it is about the sources and years of the calls."""
-        filters = [call["filters"] for call in self.calls]
+        filters = [call.filters for call in self.calls]
         last = self.earlier.last if self.earlier.years else ToolCall("", "", {"filters": filters})
-        sources = self.earlier.sources or tuple(s for call in self.calls for s in call["sources"])
-        before = replace(self.earlier, last=last, sources=sources)
+        sources = tuple(name for call in self.calls for form, name in call.parts if form == _SOURCE)
+        before = replace(self.earlier, last=last, sources=self.earlier.sources or sources)
         return OfflinePlanner(self.whole).read(self.question, before)
 
     @property
@@ -133,197 +115,184 @@ class Turn:
         return isinstance(plan(self._reading, self.earlier, self.whole), PlannedCall)
 
     @cached_property
-    def _unread(self) -> set[int]:
-        """The places of the tokens that are not read: "but" and a number alone may mean more."""
-        parts = self._reading.parts if not self._is_read else []
-        alone = [of[0] for name, of in parts if name in {"but", "limit"} and len(of) == 1]
-        return {*alone, *(at for name, of in parts for at in of if not name)}
+    def _expected(self) -> Asked:
+        """The call that the planner makes of what it reads, or the last call with its filters."""
+        reading, last = self._reading, self.earlier.last
+        planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
+        if isinstance(planned, PlannedCall):
+            return merged(planned.tool, planned.arguments, self.earlier)
+        before: Mapping[str, Any] = last.arguments if last and not reading.sources else {}
+        kept = as_mapping(before.get("filters")).items()
+        filters = {name: each for name, each in kept if name not in reading.cleared}
+        filters |= {name: filter_of(parts) for name, parts in reading.filters.items()}
+        found = merged(self.calls[0].tool, {**before, "filters": filters}, self.earlier)
+        return found._replace(tool="")
 
     @cached_property
-    def _expected(self) -> Arguments:
-        """The call that the planner makes; without one, the last with what the question names."""
-        reading, last = replace(self._reading, unread=[]), self.earlier.last
-        planned = plan(reading, self.earlier, self.whole)
-        if isinstance(planned, PlannedCall) and planned.tool in {c["tool"] for c in self.calls}:
-            return self._completed(merged(planned.tool, planned.arguments, self.earlier))
-        is_new = reading.sources and (reading.measures or reading.members)
-        before = merged("", last.arguments if last and not is_new else {}, Earlier())
-        is_ordered = reading.sign is not None or reading.ordered
-        ordered = reading.ordered or reading.measures or self.calls[0]["measures"]
-        named = {
-            "source": reading.sources,
-            "measures": reading.measures,
-            "dimensions": reading.named,
-            "order": [f"{reading.sign or ''}{each}" for each in ordered if is_ordered],
-            "limit": reading.count,
-            "thresholds": {"match": reading.limits},
-        }
-        kept = {n: each for n, each in before["filters"].items() if n not in reading.cleared}
-        kept |= {name: filter_of(parts) for name, parts in reading.filters.items()}
-        named = {n: each for n, each in merged("", named, Earlier()).items() if each}
-        return self._completed({**before, **named, "filters": kept})
+    def _unread(self) -> list[int]:
+        """The places of the words that the planner does not read, or that such a word excludes."""
+        parts = () if self._is_read else self._reading.parts
+        unread = {at for name, of in parts for at in of if name in {"", "but"}}
+        return [at for at in range(len(self.tokens)) if unread & {*self._extent(at)}]
 
-    def _completed(self, found: Arguments) -> Arguments:
-        """A call with the limits and values of the calls that are in words that are not read."""
-        items = [item for at in sorted(self._unread) for item in self._items(at)]
-        filters = {} if "filter" in {item.kind for item in items} else dict(found["filters"])
-        units = {each.kind for token in self.tokens for each in (token, *token.items)}
-        kind = "percentage" if "percent" in units else "absolute"
-        numbers = {number for item in items for number in _numbers(item.text, units)}
-        for call in self.calls:
-            if numbers & _numbers("".join(call[kind])):
-                found = {**found, "absolute": [], "percentage": [], kind: call[kind]}
-            for name, condition in call["filters"].items():
-                period = next((item.period for item in items if name in item.values), None)
-                period = dated(period, self.earlier.years) if period else None
-                parts: dict[str, list[str]] = parts_of(filters.get(name))
-                if period and not parts:
-                    parts = {"gte": [str(period.first)], "lte": [str(period.last)]}
-                for value, at in product(values_of(condition), range(len(self.tokens))):
-                    turning = self._turning(at)
-                    is_said = any(value.lower() in _forms(item) for item in self._items(at))
-                    if is_said and {at, turning} & self._unread:
-                        operator = "eq" if turning is None else "ne"
-                        parts = {n: [v for v in of if v != value] for n, of in parts.items()}
-                        parts[operator] = [*parts.get(operator, []), value]
-                if parts := {operator: of for operator, of in parts.items() if of}:
-                    filters[name] = filter_of(parts)
-        return {**found, "filters": filters}
-
-    def _items(self, at: int) -> Sequence[Token]:
-        """A token, or the values of its list."""
-        return self.tokens[at].items or [self.tokens[at]]
-
-    def _turning(self, at: int) -> int | None:
-        """The place of the word that turns the meaning of the token at a place."""
+    def _extent(self, at: int) -> range:
+        """The place of a token, up to that of the word that excludes it if there is one."""
         if (*self.tokens, _END)[at + 1].kind in {"excluded", "out"}:
-            return at + 1
-        for place in range(at - 1, -1, -1):
-            token, before = self.tokens[place], self.tokens[place - 1] if place else _END
-            is_but = token.kind == "but" and before.kind in {"dimension", "unknown"}
-            is_turning = token.kind in _TURNING or re.search(r"n\Wt$", token.text) or is_but
-            if is_turning or token.kind not in _SMALL or self.tokens[place + 1].mark:
-                return place if is_turning and not self.tokens[place + 1].mark else None
-        return None
+            return range(at, at + 2)
+        for place in range(at, 0, -1):
+            before = self.tokens[place - 1]
+            is_turning = before.kind in _TURNING or before.text.endswith(("n't", "n\u2019t"))
+            if self.tokens[place].mark or not (is_turning or before.kind in _SMALL):
+                break
+            if is_turning:
+                return range(place - 1, at + 1)
+        return range(at, at + 1)
 
-    def _group(self, name: str) -> str:
-        """The dimension of the shortest periods that determines a dimension, or itself."""
-        sources = {source for call in self.calls for source in call["sources"]}
-        known = self.whole.within(sources).dimensions.get(name, ())
-        parts = known[0].parts if known else ()
-        return next((part for part in parts if all(part in each.parts for each in known)), name)
+    def _conditions(self, at: int) -> Iterator[tuple[str, Any]]:
+        """Yield what the values of a token may be; in words not read, as the calls have them."""
+        filters = [each for call in self.calls for each in call.filters.items()]
+        is_open, is_value = at in self._unread, self.tokens[at].kind == "value"
+        for item in self.tokens[at].items or [self.tokens[at]]:
+            forms, period = _forms(item), item.period and dated(item.period, self.earlier.years)
+            names = [n for n, each in filters if forms & {v.lower() for v in values_of(each)}]
+            names = [name for name, _ in filters if name in item.values] if period else names
+            own = item.values if is_value or not is_open else ()
+            for name in (is_open and names) or own:
+                days = {"between": [str(period.first), str(period.last)]} if period else None
+                yield name, days or item.values.get(name) or item.text
 
-    def _admitted(self, group: str, every: Sequence[Mapping[str, Any]]) -> list[set[str]]:
-        """The values of a dimension that each of these filters admits."""
-        own = [[each for n, each in some.items() if self._group(n) == group] for some in every]
-        periods = [period for value in values_of(own) if (period := period_of(value))]
-        ends = [end for period in periods for end in (period.first, period.last)]
-        days = {str(end + timedelta(days)) for end in ends for days in (-1, 0, 1)}
-        known = {"", *self.whole.values(group), *values_of(own), *days}
-        return [{v for v in known if all(admits(each, v) for each in some)} for some in own]
+    @cached_property
+    def _wanted(self) -> Mapping[str, set[str]]:
+        """The values that the question wants of each dimension that it restricts."""
+        filters, sets = self._expected.filters, dict[str, tuple[set[str], set[str]]]()
+        said = [(name, False, filters) for name in filters]
+        for at in self._unread:
+            is_turned = len(self._extent(at)) > 1
+            said += [(name, is_turned, {name: each}) for name, each in self._conditions(at)]
+        for group, is_turned, each in said:
+            found = sets.setdefault(self._group(group), (set(), set()))[is_turned]
+            found |= self._admitted(self._group(group), each)
+        return {n: (a - b) or (self._admitted(n, {}) - b) for n, (a, b) in sets.items()}
+
+    # What the calls have of it
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
-        filters, lost, marks = [c["filters"] for c in self.calls], dict[int, bool](), list[str]()
-        for group in dict.fromkeys(map(self._group, self._expected["filters"])):
-            own = [some for some in filters if group in map(self._group, some)] or [{}]
-            wanted, *admitted = self._admitted(group, [self._expected["filters"], *own])
-            union = set[str]().union(*admitted)
-            values = self._places_on(group) if union != wanted else set[int]()
-            lost |= dict.fromkeys(values, bool(union) and union < wanted)
-            marks += [f"{group}, as before"] if union != wanted and not values else []
-        made = {key for call in self.calls for key in _facts(call)}
-        for (kind, name), text in _facts(self._expected).items():
-            if (kind, name) not in made and self._is_stated(kind, name):
-                is_order = kind == "order" and self._is_read
-                places = [at for at, t in enumerate(self.tokens) if t.kind in _ORDERING]
-                lost |= dict.fromkeys(places if is_order else (), False)
-                marks += [] if is_order and places else [text]
-        for at in sorted(self._unread):
-            changing = self._changing(at)
-            lost |= dict.fromkeys(changing, False)
-            marks += [self.tokens[at].text] if not changing and self._is_unused(at) else []
-        marks += self._reading.units if not self._expected["tool"] else []
-        return [*([self._loss(lost)] if lost else []), *map(Loss, dict.fromkeys(marks))]
+        lost, marks, every = dict[int, bool](), list[str](), range(len(self.tokens))
+        for group, wanted in self._wanted.items():
+            filters = [c.filters for c in self.calls if group in map(self._group, c.filters)]
+            found = set[str]().union(*(self._admitted(group, each) for each in filters or [{}]))
+            if found != wanted:
+                on = [at for at in every if group in map(self._group, dict(self._conditions(at)))]
+                places = [place for at in on for place in self._extent(at)]
+                lost |= dict.fromkeys(places, bool(found) and found < wanted)
+                marks.append(f"{group}, as before")
+        made, missing = {part for call in self.calls for part in call.parts}, dict[str, str]()
+        for form, name in self._expected.parts:
+            is_kept = form in {_SOURCE, _ORDER} or form not in {_BY, *dict(made)}
+            is_said = self._is_read or is_kept or name.lower() in self._said
+            if (form, name) not in made and is_said:
+                missing |= {form: name}
+                marks.append(form.format(name))
+        is_ordered = _ORDER not in missing if self._is_read else _ORDER in dict(made)
+        for at in every if self._is_read else self._unread:
+            is_lost = self.tokens[at].kind in _ORDERING and not is_ordered
+            lost |= dict.fromkeys([at] if is_lost else self._changing(at), False)
+        loose = self._unread if self._expected.tool else every
+        marks += [self.tokens[at].text for at in loose if self._is_unused(at)]
+        marks += self._reading.units if not self._expected.tool else []
+        return [self._loss(lost)] if lost else [*map(Loss, dict.fromkeys(marks))]
 
-    def _is_stated(self, kind: str, name: str) -> bool:
-        """Whether the question says what is expected; otherwise it is usual, or as before."""
-        if kind == "limit":
-            return self._reading.count is not None  # not "which one"
-        tokens = enumerate(self.tokens)
-        is_named = any(name in t.names and self._turning(at) is None for at, t in tokens)
-        is_fixed = any(name in call["filters"] for call in self.calls)
-        return self._is_read or kind not in {"measures", "by"} or (is_named and not is_fixed)
-
-    def _places_on(self, group: str) -> set[int]:
-        """The places of the values of a dimension, and of the words that turn them."""
-        found = set[int]()
-        for at in range(len(self.tokens)):
-            if any(group == self._group(name) for t in self._items(at) for name in t.values):
-                turning = self._turning(at)
-                found |= {at} if turning is None else {at, *range(turning, at), turning}
-        return found
-
-    def _changing(self, at: int) -> list[int]:
-        """The places of words that change numbers, are not read from here on, and in no call."""
-        token, after = self.tokens[at], (*self.tokens, _END)[at + 1]
-        filters = [call["filters"] for call in self.calls]
-        if after.kind in {"unknown", "value"} and self._turning(at + 1) == at:
-            is_turned = any("ne" in as_mapping(each) for some in filters for each in some.values())
-            is_used = after.values and any(some.keys() >= {*after.values} for some in filters)
-            return [] if is_used or (is_turned and not after.values) else [at, at + 1]
-        if token.kind == "or" and at and after.values:
-            before = self.tokens[at - 1].values.keys()
-            return [at - 1, at, at + 1] if before.isdisjoint(after.values) else []
-        is_order = token.kind in _ORDERING and not any(call["order"] for call in self.calls)
-        is_value = token.kind == "value" and self._is_unused(at)
-        return [at] if is_order or is_value else []
+    def _changing(self, at: int) -> Sequence[int]:
+        """The places of an exclusion or a choice from here on, if it is not read and in no call."""
+        token, extent = self.tokens[at], self._extent(at)
+        if token.kind == "or":
+            before, after = ({*t.values} for t in (*self.tokens, _END)[at - 1 : at + 2 : 2])
+            return range(at - 1, at + 2) if after and not before & after else ()
+        parts = [part for c in self.calls for each in c.filters.values() for part in parts_of(each)]
+        return extent if token.kind == "unknown" and len(extent) > 1 and "ne" not in parts else ()
 
     def _is_unused(self, at: int) -> bool:
         """Whether a token means something that is in no call, as a name with a capital does."""
-        token, filters = self.tokens[at], {name for call in self.calls for name in call["filters"]}
-        texts = [each.lower() for each in (*values_of(self.calls), *filters)]
+        token = self.tokens[at]
         is_title = self.question.isupper() or token.mark in {".", "?", "!"} or not at
         is_word = token.kind == "unknown" and (is_title or token.text.islower())
-        if is_word or token.kind not in _MEANING or self._turning(at) is not None:
+        is_turned = len(self._extent(at)) > 1
+        if is_word or is_turned or token.kind not in _MEANING or any(self._conditions(at)):
             return False
-        if token.kind in {"number", "amount"}:
-            return _numbers(self._items(at)[0].text, {"cents"}).isdisjoint(map(as_number, texts))
-        return not all(
-            filters & item.values.keys()
-            if item.period
-            else any(form in text for form in _forms(item) for text in texts)
-            for item in self._items(at)
-        )
+        made = [each for call in self.calls for each in (*call.filters, *values_of(call))]
+        named = {*token.names} if token.kind in _NAMES else set[str]()
+        made += self._reading.cleared
+        return not named <= {*made} or _forms(token).isdisjoint(map(str.lower, made))
+
+    @cached_property
+    def _said(self) -> set[str]:
+        """The names and numbers of the question that no word excludes."""
+        named = [t for at, t in enumerate(self.tokens) if len(self._extent(at)) == 1]
+        return set[str]().union(*map(_forms, named)).difference(*(c.filters for c in self.calls))
 
     def choices(self) -> Iterator[str]:
         """Yield what the calls have that neither the question nor the calls before them have."""
-        stated = {*_facts(self._expected), ("limit", _DEFAULT_LIMIT)}
-        for token in () if self._is_read else self.tokens:
-            stated |= {(kind, name) for kind in ("by", "measures") for name in token.names}
-            stated |= {("limit", token.text), ("limit", "1")}
-        groups = {*map(self._group, self._expected["filters"])}
+        known = {*self._expected.parts, (_ROWS, _DEFAULT_LIMIT)}
+        known |= {(_ROWS, "1") for token in self.tokens if token.kind in _ORDERING}
+        usual = {_SOURCE} if self._is_read else {_SOURCE, _ORDER}
         for call in self.calls:
-            for name, condition in call["filters"].items():
-                if self._group(name) not in groups:
+            for name, condition in call.filters.items():
+                if self._group(name) not in self._wanted:
                     yield _in_words(name, condition)
-            is_measured = any(("measures", name) in stated for name in call["measures"])
-            usual = {"sources", *(["measures"] * is_measured), *(["order"] * (not self._is_read))}
-            for (kind, name), text in _facts(call).items():
-                if kind not in usual and (kind, name) not in stated:
-                    yield text
+            for form, name in call.parts:
+                is_said = name.lower() in self._said and (form == "{}" or not self._is_read)
+                is_said |= form in usual
+                if not is_said and (form, name) not in known:
+                    yield form.format(name)
+
+    # The dimensions and places of conditions
+
+    def _group(self, name: str) -> str:
+        """The dimension of the shortest periods that determines a dimension, or itself."""
+        known = self.whole.within(name for call in self.calls for _, name in call.parts)
+        return next((part for part in known.parts(name) if not known.parts(part)), name)
+
+    def _admitted(self, group: str, filters: Mapping[str, Any]) -> set[str]:
+        """The values of a dimension that filters admit, of those that tell conditions apart."""
+        own = [each for name, each in filters.items() if self._group(name) == group]
+        known = {*self.whole.values(group), *self._ends}
+        return {v for v in known if all(admits(each, v) for each in own)}
+
+    @cached_property
+    def _ends(self) -> set[str]:
+        """The values of all conditions, and the days around the ends of their periods."""
+        said = [each for at in self._unread for _, each in self._conditions(at)]
+        filters = [self._expected.filters, *(call.filters for call in self.calls)]
+        texts = {"", *values_of([said, filters])}
+        periods = [period for text in texts if (period := period_of(text))]
+        ends = [end for each in periods for end in (each.first, each.last)]
+        return texts | {str(end + timedelta(days)) for end in ends for days in (-1, 0, 1)}
 
     def _loss(self, lost: Mapping[int, bool]) -> Loss:
         """The clauses of these places, with the question that says them last, and without them."""
-        spans, end, rest = list[tuple[int, int]](), 0, spelt_out(self.question)
-        for _, places in self._reading.parts:
-            if {*places} & lost.keys():
-                is_next = spans and all(t.kind == "and" for t in self.tokens[end : places[0]])
-                start = spans.pop()[0] if is_next else self.tokens[places[0]].span[0]
-                spans.append((start, self.tokens[places[-1]].span[1]))
-                end = places[-1] + 1
-        text = ", ".join(rest[start:stop] for start, stop in spans)
-        for start, stop in reversed(spans):
-            rest = f"{rest[:start].rstrip(' ,:')} {rest[stop:].lstrip(' ,:')}".strip()
-        readings = (f"{rest}, {text}", rest) if rest else (text,)
-        return Loss(text, readings, all(lost.values()))
+        text, pieces = spelt_out(self.question), dict[bool, list[str]]({True: [], False: []})
+        joins = {at for at, t in enumerate(self.tokens) if t.kind == "and"}
+        places = lost.keys() | {at for at in joins if lost.keys() >= {at - 1, at + 1}}
+        clauses = groupby(self._reading.parts, lambda part: not places.isdisjoint(part[1]))
+        for is_lost, parts in clauses:
+            tokens = [self.tokens[at] for _, of in parts for at in of]
+            pieces[is_lost].append(text[tokens[0].span[0] : tokens[-1].span[1]])
+        part, rest = ", ".join(pieces[True]), " ".join(pieces[False])
+        return Loss(part, (f"{rest}, {part}", rest) if rest else (part,), all(lost.values()))
+
+
+def _forms(token: Token) -> set[str]:
+    """The names, values and numbers that a token may mean."""
+    if token.kind == "amount":
+        number, unit = as_number(token.items[0].text) or Decimal(), token.items[1].kind
+        number = (number / 100 if unit == "cents" else number).normalize()
+        return {f"{number:f} %" if unit == "percent" else f"{number:f}"}
+    texts = (token.text, *token.names, *values_of([as_number(token.text), token.values]))
+    return {text.lower() for text in texts}.union(*map(_forms, token.items))
+
+
+def _in_words(name: str, condition: Any) -> str:
+    parts = parts_of(condition).items()
+    words = (f"{_OPERATORS.get(operator, 'before ')}{', '.join(of)}" for operator, of in parts)
+    return f"{name}: {' and '.join(words)}"

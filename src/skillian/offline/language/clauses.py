@@ -12,63 +12,15 @@ from itertools import pairwise
 from typing import Any
 
 from skillian.offline.language.filters import Parts, both, years_of
+from skillian.offline.language.lexicon import KINDS, data_of
 from skillian.offline.language.periods import Period, dated, period_of
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
-CLAUSES = {
-    "sources": "FROM|TO|BETWEEN|BY|VERB? BOTH? SOURCE",
-    "measures": "TOTAL? BOTH? MEASURE",
-    "said": "WHICH ROWS? / HOW_MANY / HOW_MUCH / COMPARE ROWS? / OFF / SAME / ALL? GAP",
-    "verb": "VERB",
-    "groups": "ONLY? BY|EVERY BOTH? DIMENSION",
-    "members": "WHICH|RANK NUMBER? DIMENSION / NUMBER DIMENSION",
-    "noun": "DIMENSION",
-    "cleared": "ALL DIMENSION / REMOVE ALL? FILTER / NOT FILTER",
-    "eq": "ONLY|WHERE|BOTH? VALUE ONLY? / VERB? BY VALUE",
-    "ne": """ALL|WHERE? NOT|REMOVE BY? VALUE / ALL BUT VALUE / IGNORE VALUE
-        / WHERE? VALUE EXCLUDED / NOT FROM|TO VALUE""",
-    "bound": "ONLY? SINCE|AFTER|UNTIL|BEFORE VALUE / FROM? VALUE ONWARDS",
-    "place": "VERB? FROM|TO VALUE",
-    "range": "ONLY? FROM|SINCE? VALUE TO|UNTIL VALUE / ONLY? BETWEEN VALUE",
-    "ranked": """ONLY? MOST|LEAST NUMBER? DIMENSION|MEASURE|GAP?
-        / NUMBER MOST|LEAST DIMENSION|MEASURE|GAP?""",
-    "ordered": "BY MEASURE / ORDERED MEASURE|DIMENSION",
-    "sorted": "RANK? DESC|ASC",
-    "listed": "FIRST NUMBER ROWS?",
-    "amended": "AMOUNT",
-    "limit": """IGNORE|ONLY|ALL|GAP|TOLERANCE|OFF|COMPARE* UNDER|UNTIL|TO|WITHIN|OVER*
-        AMOUNT|NUMBER|CENTS AMOUNT? GAP|TOLERANCE|OFF|FORGIVEN*""",
-    "unit": "CURRENCY / UNIT",
-    "look": """WHY GAP? / DRILL / MISSING SOURCE? / ONLY? MAJOR|MINOR|EQUAL|MISSING GAP?
-        / LIST / DESCRIBE""",
-    "only_in": "ONLY SOURCE",
-    "edit": "ALSO / EDIT / INSTEAD / SWAP / AND",
-    "but": "BUT",
-    "replaced": "INSTEAD_OF BY? VALUE|MEASURE|DIMENSION",
-    "removed": "REMOVE DIMENSION|MEASURE|TOLERANCE / NOT TOLERANCE / NOT BY DIMENSION",
-}
-"""The kinds of tokens of each clause, with forms between slashes; the longest one counts."""
-_SINGLE = "measures members sorted ranked limit amended look only_in"
-_CLASHES = {
-    **{rf"\b{name}\b.*\b{name}\b": f"{name} twice" for name in _SINGLE.split()},
-    r"(ranked.*sorted)|(sorted.*ranked)|ranked.*members|members.*noun": "two orders",
-    r"sources.*\b(eq|timed|several|ne|bound|range|place|groups)\b.*sources": "for each source",
-    r"\bne. (measures-|eq|timed-|several-|, eq-|place)": "the end of an exclusion",
-    r"(?<!^)(?<!, )(?<!edit- )(?<!look- )\beq- (?!measures- )|\beq- (?!measures- |, |$|ne|edit)": (
-        "a value without its clause"
-    ),
-    r"unit-|only_in-": "a name without its clause",
-    r"\bplace. (eq|timed|several|bound)-|compare. several": "which of two values",
-    r"\blimit. groups-": "a limit for each",
-    r"(?<!^)\bnoun|^noun(\+|. measures-)": "a name without its clause",
-    r"\bbut. (?!\w+\+|ne|edit)": "but",
-    r"\b(groups|members). sorted-": "the order of groups",
-}
-"""What no question has, as the names of its clauses: each with + after a preposition, else -."""
 _NAMES = {
     "source": {"": "sources"},
-    "measure": {n: n for n in ("measures", "removed", "replaced")} | {"": "ordered"},
+    "measure": {n: n for n in ("measures", "removed", "replaced")}
+    | {"": "ordered", "look": "", "ne": ""},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
     | {"": "members"},
     "tolerance": {"removed": "removed", "": ""},
@@ -81,7 +33,7 @@ _OPERATORS = {
     "after": "gt",
     "until": "lte",
     "before": "lt",
-    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded"), "ne"),
+    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded", "leave"), "ne"),
 }
 _ROUTE = {
     "from": {"origin", "from", "departure", "sender", "start"},
@@ -99,7 +51,9 @@ def _pattern(form: str) -> re.Pattern[str]:
     return re.compile("".join(f"(?:(?:{w[1]}) ){w[2]}" for w in words if w))
 
 
-_FORMS = [(name, _pattern(form)) for name, forms in CLAUSES.items() for form in forms.split(" / ")]
+_GRAMMAR = data_of("grammar.toml")
+_FORMS = [(n, _pattern(form)) for n, forms in _GRAMMAR["clauses"].items() for form in forms]
+_CLASHES = [(form, reason) for reason, forms in _GRAMMAR["clashes"].items() for form in forms]
 
 
 class UnclearError(Exception):
@@ -190,7 +144,7 @@ class Reader:
             texts.append((len(line), text))
             line += f"{', ' * bool(part[0].mark)}{self._sign(name, part)} "
             reading.clauses.append(name)
-        for form, reason in _CLASHES.items() if not reading.unread else ():
+        for form, reason in _CLASHES if not reading.unread else ():
             if match := re.search(form, line):
                 said = [text for start, text in texts if start < match.end()]
                 reading.unread.append(f"{said[-1]} ({reason})")
@@ -201,6 +155,10 @@ class Reader:
         """The name and the number of tokens of the longest clause at the beginning of tokens."""
         kinds = "".join(f"{', ' * bool(t.mark and at)}{t.kind} " for at, t in enumerate(tokens))
         found = [(match.end(), name) for name, form in _FORMS if (match := form.match(kinds))]
+        ends = next((len(kinds[:end].split()) for end, name in found if name == "range"), 0)
+        values = [{*token.values} for token in tokens[:ends] if token.kind == "value"]
+        if len(values) == _ENDS and values[0].isdisjoint(values[1]):
+            found = [(end, name) for end, name in found if name != "range"]
         end, name = max(found, key=lambda each: each[0], default=(0, ""))
         return name, len(kinds[:end].split()) or 1
 
@@ -209,6 +167,12 @@ class Reader:
         value, kinds = part[-1] if part[-1].items else part[0], {token.kind for token in part}
         is_bare = not any(token.prep or token.label for token in part)
         is_bare &= not (name == "eq" and kinds & {"only", "verb", "by", "both"})
+        if (
+            name == "eq"
+            and not self.reading.clauses
+            and (len(value.items) > 1 or value.text[-1:].isdecimal())
+        ):
+            is_bare = False  # a list or a code is no imperative, as in "export revenue"
         if name == "sorted":
             is_bare = part[-1].text.lower().endswith(("ing", "asc", "desc"))
         if name == "eq" and {*value.values} <= {*self.vocabulary.timed}:
@@ -219,14 +183,18 @@ class Reader:
         """What only the whole question shows to have several readings."""
         reading, says = self.reading, self.reading.says
         is_listed = reading.sign is not None or says.keys() & {"gap", "first", "major", "minor"}
+        is_each = any("ne" in reading.filters.get(name, {}) for name in reading.groups)
+        is_each &= "every" in says and len(reading.named) > 1
+        is_open = "ranked" in line and reading.ordered and not (reading.members or reading.count)
         if noun := re.search(r"(eq|ne). measures- ", line):
             reading.says["of_noun"] = noun[0]
         return [
             (len(reading.ordered) > 1, "two orders"),
+            (is_each, f"{says.get('every')} (each apart, or all of them?)"),
             ("verb" in says and not (reading.measures or reading.ordered), says.get("verb", "")),
             ("verb" in reading.clauses and not says.keys() & _ASKING, says.get("verb", "")),
             (reading.count and not is_listed, f"{reading.count} (which ones?)"),
-            ("ranked" in line and reading.ordered and not reading.members, "the largest of what?"),
+            (is_open, "the largest of what?"),
             (reading.ordered and not (is_listed or says.keys() & {"rank", "ordered"}), "by what?"),
         ]
 
@@ -236,12 +204,17 @@ class Reader:
         if token.kind in _NAMES:
             of = _NAMES[token.kind]
             names: list[str] = getattr(reading, of.get(name, of[""]), [])
+            names = [] if "not" in reading.says and name == "only_in" else names
             names += [each for each in token.names or (token.kind,) if each not in names]
         if token.kind in _SIGNS:
             reading.sign = _SIGNS[token.kind]
+        if token.kind == "gap" and name == "ranked" and not reading.members:
+            reading.is_singular = plain(token.text) == token.text.lower()
         if token.kind == "dimension" and name in {"members", "ranked", "noun"}:
             reading.is_singular = plain(token.text) == token.text.lower()
             refuse((f"most {token.text}".lower() in text.lower(), text))
+        is_row = KINDS.get(plain(token.text)) == "rows"
+        refuse((name == "look" and token.kind == "measure" and not is_row, text))
         reading.units += [token.text] if name == "unit" else []
         if token.kind == "number" and name != "limit":
             number = as_number(token.text)
@@ -265,7 +238,9 @@ class Reader:
         refuse((is_list or is_which or is_after or is_until, text))
         if name == "range" and (is_timed or kinds[0] == "between"):
             ends = tuple(item for each in values for item in each.items)
-            refuse((len(ends) != _ENDS or value.values.keys() != values[-1].values.keys(), text))
+            refuse(
+                (len(ends) != _ENDS or not value.values.keys() <= values[-1].values.keys(), text)
+            )
             self._add(value, "between", ends)
             return
         toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []
@@ -337,6 +312,8 @@ class Reader:
         found = item.values.get(name, ())
         if period is None:
             doubt = "of which year" if item.period else " or ".join(found)
+            is_exact = item.text in found and item.text.isupper()
+            found = (item.text,) if is_exact else found
             refuse((len(found) != 1, f"{item.text} ({doubt}?)"))
             return found, period_of(found[0]) if name in self.vocabulary.timed else None
         if self.vocabulary.is_open(name):
@@ -351,13 +328,15 @@ class Reader:
     def _limit(self, part: Sequence[Token], text: str) -> None:
         """Note the limits of a comparison, each with its unit."""
         kinds, limits = {token.kind for token in part}, self.reading.limits
-        is_fine = "forgiven" in kinds and kinds & {"under", "until", "to"}
+        is_fine = "forgiven" in kinds and "over" not in kinds
         is_stated = kinds == {"amount"} or kinds & _LIMITING or is_fine
         if "over" in kinds:
             units = {token.items[1].kind for token in part if token.kind == "amount"}
             is_gap = bool(kinds & {"gap", "off", "compare"})
-            is_gap |= units == {"percent"} and "compare" in self.reading.says
+            is_share = units == {"percent"} and bool({"compare", "gap"} & self.reading.says.keys())
+            is_gap |= is_share
             is_of_names = self.reading.clauses[-1:] in (["measures"], ["members"])
+            is_of_names &= not (is_share or "off" in kinds)
             is_stated = is_gap and not (kinds & {*_LIMITING, "forgiven"} or is_of_names)
         refuse((not is_stated, text))
         for token in part:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 from skillian.offline.language.vocabulary import plain
 
-_TEXT = files("skillian.offline.language").joinpath("lexicon.toml").read_text("utf-8")
+
+def data_of(name: str) -> Mapping[str, Any]:
+    """The contents of a TOML file beside this module."""
+    return tomllib.loads(files("skillian.offline.language").joinpath(name).read_text("utf-8"))
+
+
 ARTICLES = frozenset(["a", "an", "my", "our", "please", "kindly", "the"])
 """Words that carry nothing, unless the catalogue has them as values."""
 LEXICON: Mapping[str, tuple[str, ...]] = {
     kind.lower(): tuple(" ".join(phrase.split()) for phrase in phrases.split(","))
-    for kind, phrases in tomllib.loads(_TEXT).items()
+    for kind, phrases in data_of("lexicon.toml").items()
 } | {"show": ("show", "give", "list")}
 """The phrases of each kind of token, as in `lexicon.toml`."""
 KINDS: Mapping[str, str] = {

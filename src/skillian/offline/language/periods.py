@@ -53,13 +53,15 @@ _SPELT = [
         (r"\b(from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;.?!]|$)", r"\1 onwards"),
         (r"\bover\s+(?=(?:the\s+)?(?:last|past)\b)", "in "),
         (r"\b(?:ytd|year[\s-]to[\s-]date)\b", "this year"),
-        (r"\b(\w+)\s+by\s+\1\b", r"by \1"),  # month by month
+        (r"\b(\w+)(?:\s+(?:by|after)\s+\1|-wise)\b", r"by \1"),  # month by month
+        (r"\b(what|where|who|why|how|which|that)['\u2019]s\b", r"\1 is"),
         (r"\b(other\s+)(\w+)\s+than\b", r"\2 other than"),
     )
 ]
 _ARTICLES = re.compile(
     r"(\"[^\"]+\"|“[^“”]+”|(?<!\w)'[^']+'(?!\w))|,?(?<!\s)\s+[Pp]lease\b"
     r"|(?<!\bme )(?<!\bus )\b(?:[Tt]he|THE|an?|my|our|[Pp]lease|[Kk]indly)\s+"
+    r"|(?<=[.?!;] )A\s+(?=[a-z])"
 )
 """Quoted text, which keeps them, or an article."""
 _ANY_YEAR, _MONTHS_OF_YEAR = 4, 12

@@ -25,6 +25,9 @@ _SMALL = {*_JOINS, "all", "aux", "prep", "not", "by", "from", "to", "between"}
 _GROUPING = {"by", "every", "which", "most", "least", "rank", "how_many"}
 _STEPS = {"day", "week", "month", "quarter", "year"}
 _UNITS = {"percent", "currency", "cents", "unit"}
+_FIRST: Mapping[str, str] = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
+_BEHIND = dict.fromkeys(("show", "list", "count", "record"), "verb") | {"same for": "same"}
+"""The kinds of phrases at the beginning, and behind the first name."""
 _NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
 
 
@@ -135,8 +138,12 @@ class _Reader:
 
     def _token(self, text: str, phrase: str, at: int, length: int, period: Period | None) -> Token:
         """The token of a phrase; without a kind if it means nothing."""
-        known = self.part.phrases.get(text.lower()) or self.part.phrases.get(phrase, {})
-        values, kind, number = known.get("value", {}), KINDS.get(phrase, ""), as_number(text)
+        known = {**self.part.phrases.get(phrase, {}), **self.part.phrases.get(text.lower(), {})}
+        values, kind, number = (
+            known.get("value", {}),
+            self._kind(phrase, at, length),
+            as_number(text),
+        )
         if self.words[at].is_quoted:
             exact = {name: (text,) for name, of in values.items() if text in of}
             if not values and (written := period_of(text)) and self.part.timed:
@@ -166,15 +173,35 @@ class _Reader:
         value = Token("value", text, values=values)
         return self._decided(value, other, at + length) if other.kind else value
 
+    def _kind(self, phrase: str, at: int, length: int) -> str:
+        """The kind of an English phrase here, or ""."""
+        kind, words = KINDS.get(phrase, ""), self.words[at : at + length]
+        if kind == "aux" and length > 1:  # "for us" where US is a value
+            is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
+            kind = "" if is_value else kind
+        placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
+        return placed.get(" ".join(word.text.lower() for word in words), kind)
+
     def _named(self, text: str, known: Meanings, phrase: str) -> Token:
         """The source, measure or dimension of a phrase; a doubt if it may be several."""
         found = {kind: tuple(of) for kind, of in known.items() if kind != "value"}
-        if sources := self.whole.phrases.get(phrase, {}).get("source"):
+        sources = self.whole.phrases.get(phrase, {}).get("source") or known.get("source", {})
+        if not known and phrase in self.whole.source_words:
+            sources = {self.whole.source_words[phrase]: ()}
+        if sources:
             found["source"] = tuple(sources)
-        before = self.before().kind
-        if before in {*_GROUPING, "all", "number", "ordered"} and "dimension" in found:
+        before, exact = self.before().kind, text.lower()
+        is_source = any(name.lower() == exact for name in sources)
+        is_ranked = before in {"most", "least"} and self.before(2).kind in {"dimension", "doubt"}
+        is_dimension = before in {*_GROUPING, "all", "number", "ordered"} and not is_ranked
+        is_dimension &= not (is_source and before == "how_many")
+        is_dimension |= bool(sources) and {*sources}.isdisjoint(self.part.sources)
+        if is_dimension and "dimension" in found:
             found = {"dimension": found["dimension"]}
+        elif is_source:
+            found = {"source": tuple(sources)}
         kind, names = next(iter(found.items()), ("", ()))
+        names = tuple(name for name in names if name.lower() == exact) or names
         return Token("doubt" if len(found) > 1 or len(names) > 1 else kind, text, names)
 
     def _decided(self, value: Token, other: Token, end: int) -> Token:

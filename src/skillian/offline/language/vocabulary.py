@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -15,7 +16,7 @@ _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|(?<=\w)\.{2,3}(?=\w)|(?<=\s)[-\u2013](?=\s)"
     r"|(?:(?<![-\w+!<>~^@|*])[-+!<>~^@|*]+)?"
     r"\w+(?:[./:'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*(?:[-+*]+(?![-\w]))?"
-    r"|[^\s\w,;:.?!'\"“”\u2019\u2013-]"
+    r"|[!<>]=|<>|[^\s\w,;:.?!'\"“”\u2019\u2013-]"
 )
 """Quoted text, signs, and words with the signs that they have: -5, A+, C++."""
 _QUOTES = "'\"“”"
@@ -144,6 +145,13 @@ class Vocabulary:
                     values = found.setdefault(form, {}).setdefault("value", {})
                     values[dimension] = (*values.get(dimension, ()), value)
         return found
+
+    @cached_property
+    def source_words(self) -> Mapping[str, str]:
+        """The source of each word that only its name has."""
+        words = [(word, name) for name in self.sources for word in {*plain(name).split()}]
+        counts = Counter(word for word, _ in words)
+        return {word: name for word, name in words if counts[word] == 1 and word.isalpha()}
 
     def _forms(self, dimension: str, value: str) -> set[str]:
         """The phrases of a value."""
