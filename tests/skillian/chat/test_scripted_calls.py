@@ -148,7 +148,7 @@ def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> Non
         ("Leave out whatever is web: revenue of erp", [], {"channel": {"ne": "web"}}),
     ],
 )
-def test_what_the_grammar_does_not_read_is_left_to_the_model(
+def test_what_no_clause_reads_is_left_to_the_model(
     vocabularies: dict[str, Vocabulary], question: str, by: list[str], filters: Call
 ) -> None:
     call = {"source": "erp", "measures": ["revenue"], "dimensions": by, "filters": filters}
