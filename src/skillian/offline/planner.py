@@ -112,11 +112,21 @@ class OfflinePlanner:
             found = process.extractOne(word, names, scorer=fuzz.ratio, score_cutoff=_NEAR)
             is_name = found and word[0].isalpha()
             question = question.replace(word, found[0]) if found and is_name else question
-        reading = self.read(question, earlier)
-        yield reading
-        if _TURNING.search(", ".join(reading.unread)):
+        reading, whole = self.read(question, earlier), self._vocabulary
+        if _TURNING.search(re.sub(r"\(.*?\)", "", ", ".join(reading.unread))):
             return  # an offer that leaves out a negation or an order turns the question around
-        yield replace(reading, unread=[])
+        reading = replace(reading, unread=[])
+        yield reading
+        having = whole.with_measures(reading.measures or reading.ordered or [""])
+        yield from (replace(reading, sources=[name]) for name in having if not reading.sources)
+        if len(having) == len(reading.sources) + 1:
+            yield replace(reading, sources=[*dict.fromkeys((*reading.sources, *having))])
+        said = [name for name in reading.clauses if name not in {"look", "edit", "only_in"}]
+        yield replace(
+            reading,
+            clauses=said,
+            says={name: "" for name in reading.says if name in {"compare", "source"}},
+        )
 
     def read(self, question: str, earlier: Earlier) -> Reading:
         """What a question says after a conversation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ _OF_GROUPS = {"drill", "major", "minor", "equal", "ranked"}
 _COMPARED = {"compare", "same", "off", "gap"}
 _CURRENCIES = {"euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "pound": "gbp", "£": "gbp"}
 _MONEY = {*map(plain, LEXICON["currency"]), *LEXICON["currency"]}
-_PAIR = 2
+_PAIR, _PAGE = 2, 20
 _ALIKE_DAYS = 3
 
 
@@ -36,15 +37,14 @@ def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
 def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
     says, sources = {*reading.says, *reading.clauses}, reading.sources
     last, known = earlier.last, earlier.comparison
-    if says == {"list", "look"}:
-        return PlannedCall("list_sources", {})
-    if says == {"describe", "look", "source", "sources"} and len(sources) == 1:
-        return PlannedCall("describe_source", {"source": sources[0]})
+    if (listed := _listed(reading, earlier)) is not None:
+        return listed
     is_ranked = "gap" in says and reading.sign is not None
-    is_drill = says >= {"look", "rows", "eq"} and "measures" not in says
-    is_look = says & _LOOKS or is_ranked or is_drill or says >= {"which", "compare"}
-    is_of_pair = known and not reading.measures and {*sources} <= {*known.sources}
-    is_of_pair = is_of_pair and says & {"missing", "lacking", "only_in", "why"}
+    is_drill = says >= {"look", "rows", "eq"} or says == {"look", "rows"}
+    is_shown = says == {"said", "gap"} or says >= {"which", "compare"}
+    is_look = says & _LOOKS or is_ranked or (is_drill and "measures" not in says) or is_shown
+    is_of_pair = known is not None and not reading.measures and {*sources} <= {*known.sources}
+    is_of_pair &= bool(says & {"missing", "lacking", "only_in", "why"})
     if known is not None and is_look and (not sources or is_of_pair):
         return _look(reading, known, vocabulary)
     refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
@@ -70,12 +70,27 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         (is_look, "That needs a comparison first: name two sources and a measure."),
         (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
         (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
+        (not having, ""),
         (len(having) != 1 and not sources, f"Of which source? {' or '.join(having)}"),
         (len(sources) == _PAIR and not (named or is_compared), "Which measure?"),
         (reading.clauses.count("sources") > 1 and not is_compared, "Shall I compare them?"),
         (len(sources) > _PAIR, "I compare two sources at a time."),
     )
     return _call(replace(reading, sources=having), vocabulary)
+
+
+def _listed(reading: Reading, earlier: Earlier) -> PlannedCall | None:
+    """The call that lists the sources, describes one, or shows more of the last rows."""
+    says, page = {*reading.says, *reading.clauses}, earlier.page
+    if says == {"list", "look"}:
+        return PlannedCall("list_sources", {})
+    if says == {"describe", "look", "source", "sources"} and len(reading.sources) == 1:
+        return PlannedCall("describe_source", {"source": reading.sources[0]})
+    if page is None or "next" not in says or not says <= {"look", "next", "edit", "and"}:
+        return None
+    last = page.arguments
+    offset = int(last.get("offset", 0)) + int(last.get("limit", _PAGE))
+    return PlannedCall(ROWS, {**last, "offset": offset})
 
 
 def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -139,11 +154,10 @@ def _check_units(reading: Reading, measure: str, vocabulary: Vocabulary) -> None
         refuse((is_other, f"{text} is not the unit of {measure}."))
 
 
-def _changed(reading: Reading, last: Any, vocabulary: Vocabulary) -> Reading:
-    """The last question with the parts changed that a question names."""
-    says, removed = {*reading.says, *reading.clauses}, {*reading.removed}
+def _asked(last: Mapping[str, Any]) -> Reading:
+    """What the arguments of a call say."""
     order = [str(name) for name in last.get("order") or ()]
-    before = Reading(
+    return Reading(
         sources=[str(last[n]) for n in ("source", "source_a", "source_b") if n in last],
         measures=list(last.get("measures") or ()),
         groups=list(last.get("align_on") or last.get("dimensions") or ()),
@@ -152,8 +166,12 @@ def _changed(reading: Reading, last: Any, vocabulary: Vocabulary) -> Reading:
         count=last.get("limit"),
         ordered=[name.removeprefix("-") for name in order],
         sign=("-" if order[0].startswith("-") else "") if order else None,
-        says=reading.says,
     )
+
+
+def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) -> Reading:
+    """The last question with the parts changed that a question names."""
+    before, says, removed = _asked(last), {*reading.says, *reading.clauses}, {*reading.removed}
     replaced, stated = {*reading.replaced}, [each.get("eq", ()) for each in before.filters.values()]
     replaced = replaced or ({""} if "replaced" in says else replaced)
     known = {*before.measures, *before.groups}.union(*(of for of in stated if {*of} <= replaced))
@@ -189,7 +207,7 @@ def _changed(reading: Reading, last: Any, vocabulary: Vocabulary) -> Reading:
         (is_extreme and before.count != 1, "All, or only one? Say how many."),
         (reading.count and not is_ranked and before.sign is None, "In which order?"),
     )
-    whole = replace(before, units=reading.units)
+    whole = replace(before, units=reading.units, says=reading.says)
     for name, new in (("measures", reading.measures), ("groups", reading.named)):
         old: list[str] = getattr(before, name)
         is_added = "also" in says or not new or not replaced.isdisjoint(old)
@@ -248,8 +266,9 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     groups = known.arguments.get("align_on") or [*next(iter(known.keys), ())]
     own = [vocabulary.sources[name].dimensions for name in known.sources]
     is_other = any(name not in of for name in reading.named for of in own)
-    is_match = reading.says.get("compare", "").lower().startswith(("match", "agree"))
-    is_match ^= "unlike" in clauses
+    compared = [token.text.lower() for token in reading.tokens if token.kind == "compare"]
+    matching = {text.startswith(("match", "agree")) for text in compared}
+    is_match = (True in matching) ^ ("unlike" in clauses)
     is_drill = "drill" in says or (says >= {"look", "rows"} and not classes)
     is_of_groups = not reading.named or {*reading.named} == {*groups}
     allowed = {"eq", "ranked", "range"} if is_drill else {"members", "groups"}
@@ -260,7 +279,10 @@ def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pl
     allowed |= {"edit"} if "and" in says else set()
     refuse(
         (known.is_of_rows and (is_match or reading.named or says & _OF_GROUPS), "These are rows."),
-        ("unlike" in says and reading.clauses.count("said") > 1, "Ask for one class of groups."),
+        (
+            len(matching) > 1 or ("unlike" in says and len(compared) > 1),
+            "Ask for one class of groups.",
+        ),
         (len(classes) > 1 or is_other or (classes and is_match), "Ask for one thing at a time."),
         (classes - {"why", "drill"} and "compare" in says, "Ask for one class of groups."),
         (clauses - {"look", "said", "lacking", *allowed}, "Ask for one thing at a time."),

@@ -244,3 +244,24 @@ async def test_no_offer_turns_a_question_around(
     assert "for country Germany" not in offered
     assert "for channel web" not in offered
     assert "sorted by revenue, first" not in offered
+
+
+@pytest.mark.parametrize(
+    ("question", "offered"),
+    [
+        ("revenue by country", "Show revenue of erp by country"),
+        ("top 3 countries by revenue", "Show revenue of erp by country, sorted by revenue desc"),
+        (
+            "Revenue of erp, ignore differences under 5 euros",
+            "between erp and web_shop, with a tol",
+        ),
+        ("Which countries are missing between web_shop and erp in revenue?", "Compare revenue"),
+        ("Revenue of erp, 2024-03-31", "Show revenue of erp"),
+    ],
+)
+async def test_what_is_asked_back_offers_what_it_may_mean(
+    vocabularies: dict[str, Vocabulary], question: str, offered: str
+) -> None:
+    name, _, text = await ask(Asked("shop", question, {}), vocabularies["shop"])
+    assert name == ""
+    assert offered in " ".join(offers_of(text, NOT_UNDERSTOOD))

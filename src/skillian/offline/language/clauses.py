@@ -23,6 +23,7 @@ _NAMES = {
     | {"": "ordered", "look": "", "ne": ""},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
     | {"": "members", "ne": ""},
+    "stepwise": {"": "groups"},
     "tolerance": {"removed": "removed", "": ""},
 }
 """Where the names of each kind of token go, by the clause that it is in."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 from skillian.offline.language.lexicon import KINDS, NUMBERS
 from skillian.offline.language.periods import Period, period_at, period_of, relative_at
@@ -58,7 +59,8 @@ class Token:
 _NONE = Token("", "")
 
 
-def tokens_of(question: str, whole: Vocabulary, part: Vocabulary, today: date) -> list[Token]:
+@lru_cache(8)  # a question is read several times in a turn
+def tokens_of(question: str, whole: Vocabulary, part: Vocabulary, today: date) -> tuple[Token, ...]:
     """The tokens of a question about some sources of a vocabulary, from left to right."""
     reader = _Reader(question, split(question), whole, part, today)
     at, end, mark = 0, 0, ""
@@ -73,7 +75,7 @@ def tokens_of(question: str, whole: Vocabulary, part: Vocabulary, today: date) -
             starts[place:], ends[place:] = [min([*starts[place:], start])], [end]
         at += length
     spans = zip(reader.tokens, starts, ends, strict=True)
-    return [replace(token, span=(start, end)) for token, start, end in spans]
+    return tuple(replace(token, span=(start, end)) for token, start, end in spans)
 
 
 @dataclass(slots=True)
@@ -157,6 +159,12 @@ class _Reader:
             first = self.part.phrases.get(self.words[at].plain, {}).get("value")
             if first and length > 1 and text[0].isalpha() and self.before().kind not in _SMALL:
                 english = replace(english, kind="doubt")  # "Reed, May 2024", where May is a name
+        elif kind == "stepwise":
+            step = phrase.removesuffix("ly").replace("dai", "day")
+            steps = self.part.phrases.get(step, {}).get("dimension", {})
+            english = Token(kind if len(steps) == 1 else "unknown", text, tuple(steps))
+        elif number is not None and self.before().kind == "dimension" and self._open_label():
+            english = Token("value", text, values={self._open_label(): (text,)})
         elif number is not None and not kind:
             english = Token("number", text, values=values)
         elif not kind and any(phrase in units for units in self.part.units.values()):
