@@ -22,7 +22,7 @@ _NAMES = {
     "measure": {n: n for n in ("measures", "removed", "replaced")}
     | {"": "ordered", "look": "", "ne": ""},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
-    | {"": "members"},
+    | {"": "members", "ne": ""},
     "tolerance": {"removed": "removed", "": ""},
 }
 """Where the names of each kind of token go, by the clause that it is in."""
