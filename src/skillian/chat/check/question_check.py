@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 from skillian.offline.calls import PlannedCall
@@ -34,11 +34,12 @@ DATA = {*_NAMES, "value", "not", "most", "least"}
 _ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
 _TURNING = {"not", "but", "remove", "ignore", "instead_of"}
 _SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown", "only"}
+_NOUNS = {*_NAMES, "rows", "unknown", "filler"}
+_COMPARING = {"between", "from", "to", "since", "until", "before", "after", "onwards"}
 _MEANING = {*_NAMES, "number", "amount", "unknown", "doubt", "vague"}
 _SOURCE, _BY, _ORDER, _ROWS = "source {}", "by {}", "order {}", "the first {} rows"
 _OPERATORS = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
-_NOUNS = {"unknown", "dimension", "measure", "filler"}
-_DEFAULT_LIMIT, _END = "50", Token("", "")
+_DEFAULT_LIMIT, _REACH, _END = "50", 8, Token("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +139,11 @@ class Turn:
 
     def _extent(self, at: int) -> range:
         """The place of a token, up to that of the word that excludes it if there is one."""
-        behind = [token.kind for token in self.tokens[at + 1 : at + 3]]
-        for end in range(1, 1 + len(behind)):  # "KLM excluded", "KLM flights excluded"
-            if behind[end - 1] in {"excluded", "out"} and {*behind[: end - 1]} <= _NOUNS:
-                return range(at, at + end + 1)
-        for place in range(at, 0, -1):
+        following = self.tokens[at + 1 : at + _REACH]
+        nouns = [*takewhile(lambda t: t.kind in _NOUNS and not t.mark, following)]
+        if {t.kind for t in following[len(nouns) : len(nouns) + 1]} & {"excluded", "out"}:
+            return range(at, at + len(nouns) + 2)
+        for place in range(at, max(at - _REACH, 0), -1):
             before = self.tokens[place - 1]
             is_turning = before.kind in _TURNING or before.text.endswith(("n't", "n\u2019t"))
             if self.tokens[place].mark or not (is_turning or before.kind in _SMALL):
@@ -177,6 +178,13 @@ class Turn:
             found |= self._admitted(self._group(group), each)
         return {n: (a - b) or (self._admitted(n, {}) - b) for n, (a, b) in sets.items()}
 
+    @cached_property
+    def _open(self) -> set[str]:
+        """The dimensions of values that are compared with in words that are not read."""
+        kinds = [token.kind for token in (_END, *self.tokens, _END)]
+        compared = [at for at in self._unread if {kinds[at], kinds[at + 2]} & _COMPARING]
+        return {self._group(name) for at in compared for name, _ in self._conditions(at)}
+
     # What the calls have of it
 
     def losses(self) -> list[Loss]:
@@ -185,7 +193,8 @@ class Turn:
         for group, wanted in self._wanted.items():
             filters = [c.filters for c in self.calls if group in map(self._group, c.filters)]
             found = set[str]().union(*(self._admitted(group, each) for each in filters or [{}]))
-            if found != wanted:
+            is_wider = bool(filters) and group in self._open and found > wanted
+            if found != wanted and not is_wider:
                 on = [at for at in every if group in map(self._group, dict(self._conditions(at)))]
                 places = [place for at in on for place in self._extent(at)]
                 lost |= dict.fromkeys(places, bool(found) and found < wanted)
@@ -241,7 +250,7 @@ class Turn:
         usual = {_SOURCE} if self._is_read else {_SOURCE, _ORDER}
         for call in self.calls:
             for name, condition in call.filters.items():
-                if self._group(name) not in self._wanted:
+                if self._group(name) not in self._wanted.keys() - self._open:
                     yield _in_words(name, condition)
             for form, name in call.parts:
                 is_said = name.lower() in self._said and (form == "{}" or not self._is_read)
