@@ -7,17 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall, call_of
-from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier, PastComparison
+from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier
 from skillian.offline.language.clauses import Reading, UnclearError, refuse
 from skillian.offline.language.filters import BOUNDS, Parts, as_mapping, both, filter_of, parts_of
 from skillian.offline.language.lexicon import LEXICON
 from skillian.offline.language.periods import period_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
+from skillian.offline.looks import LOOKS, look
 
 _EDITS = {"and", "also", "edit", "instead", "swap", "amended", "removed", "replaced"}
-_LOOKS = {"why", "drill", "missing", "lacking", "only_in", "major", "minor", "equal"}
-_STATUS = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
-_OF_GROUPS = {"drill", "major", "minor", "equal", "ranked"}
 _COMPARED = {"compare", "same", "off", "gap"}
 _CURRENCIES = {"euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "pound": "gbp", "£": "gbp"}
 _MONEY = {*map(plain, LEXICON["currency"]), *LEXICON["currency"]}
@@ -42,11 +40,11 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     is_ranked = "gap" in says and reading.sign is not None
     is_drill = says >= {"look", "rows", "eq"} or says == {"look", "rows"}
     is_shown = says == {"said", "gap"} or says >= {"which", "compare"}
-    is_look = says & _LOOKS or is_ranked or (is_drill and "measures" not in says) or is_shown
+    is_look = says & LOOKS or is_ranked or (is_drill and "measures" not in says) or is_shown
     is_of_pair = known is not None and not reading.measures and {*sources} <= {*known.sources}
     is_of_pair &= bool(says & {"missing", "lacking", "only_in", "why"})
     if known is not None and is_look and (not sources or is_of_pair):
-        return _look(reading, known, vocabulary)
+        return look(reading, known, vocabulary)
     refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
     is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
     before = str(last.arguments.get("source", "")) if last is not None else ""
@@ -61,7 +59,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     named = [*reading.measures, *reading.ordered]
     having = sources or (vocabulary.with_measures(named) if named else [])
     sources = having if "pair" in says and len(having) == _PAIR else sources
-    is_look, is_compared = says & _LOOKS - {"why"}, says & _COMPARED
+    is_look, is_compared = says & LOOKS - {"why"}, says & _COMPARED
     is_look = is_look or ("why" in says and len(sources) < _PAIR)
     refuse(
         (says & {"list", "describe"}, "Ask for the sources alone."),
@@ -186,7 +184,7 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
     is_extreme = "ranked" in reading.clauses and reading.count is None and not reading.members
     timed = {*before.filters, *reading.filters} & {*vocabulary.timed}
     refuse(
-        ((not is_new and "swap" not in says) or says & _LOOKS, ""),
+        ((not is_new and "swap" not in says) or says & LOOKS, ""),
         ("of_noun" in says, "Do you mean the measure?"),
         (says & (_COMPARED if "source" in last else {"compare", "off"}), "Compared with what?"),
         (reading.sources and "source" not in last, "Instead of which source?"),
@@ -257,66 +255,3 @@ def _days(parts: Parts) -> int:
     """The length of the period of a condition; 0 if its values are no periods."""
     periods = [period for of in parts.values() for value in of if (period := period_of(value))]
     return (periods[-1].last - periods[0].first).days if periods else 0
-
-
-def _look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> PlannedCall:
-    """The call that looks into the last comparison: why, the rows behind a group, its groups."""
-    says, clauses = {*reading.says, *reading.clauses}, {*reading.clauses}
-    key, classes = {"cache_key": known.cache_key}, says & _LOOKS
-    groups = known.arguments.get("align_on") or [*next(iter(known.keys), ())]
-    own = [vocabulary.sources[name].dimensions for name in known.sources]
-    is_other = any(name not in of for name in reading.named for of in own)
-    compared = [token.text.lower() for token in reading.tokens if token.kind == "compare"]
-    matching = {text.startswith(("match", "agree")) for text in compared}
-    is_match = (True in matching) ^ ("unlike" in clauses)
-    is_drill = "drill" in says or (says >= {"look", "rows"} and not classes)
-    is_of_groups = not reading.named or {*reading.named} == {*groups}
-    allowed = {"eq", "ranked", "range"} if is_drill else {"members", "groups"}
-    allowed |= {"sources"} if "why" in says else set()
-    allowed |= (
-        {"ranked", "listed", "only_in", "unlike"} if not (is_drill or "why" in says) else set()
-    )
-    allowed |= {"edit"} if "and" in says else set()
-    refuse(
-        (known.is_of_rows and (is_match or reading.named or says & _OF_GROUPS), "These are rows."),
-        (
-            len(matching) > 1 or ("unlike" in says and len(compared) > 1),
-            "Ask for one class of groups.",
-        ),
-        (len(classes) > 1 or is_other or (classes and is_match), "Ask for one thing at a time."),
-        (classes - {"why", "drill"} and "compare" in says, "Ask for one class of groups."),
-        (clauses - {"look", "said", "lacking", *allowed}, "Ask for one thing at a time."),
-        ("lacking" in says and clauses - {"lacking", "said"}, "Ask for one thing at a time."),
-        (not is_of_groups and "why" not in says, "By which groups?"),
-        (reading.sign == "" or reading.ordered, "The largest difference is first."),
-        ("ordinal" in says and not is_drill, "Only that one?"),
-    )
-    if "why" in says:
-        return call_of("explain_difference", **key, dimensions=reading.named)
-    if is_drill:
-        fixed, says_ordinal = (
-            as_mapping(known.arguments.get("filters")),
-            reading.says.get("ordinal"),
-        )
-        whole = {n: filter_of(reading.filters.get(n, {})) or fixed.get(n) for n in groups}
-        is_single = all(isinstance(value, str) for value in whole.values())
-        is_named = reading.filters and reading.filters.keys() <= whole.keys()
-        wanted = {name: value for name, value in whole.items() if value is not None}
-        fitting = [k for k in known.keys if all(str(k[n]) == v for n, v in wanted.items())]
-        is_clear = len(fitting) == 1 or not reading.filters or reading.sign
-        ordinal = LEXICON["ordinal"].index(says_ordinal.lower()) + 1 if says_ordinal else 0
-        is_known = len(fitting) > ordinal and is_clear and {*reading.filters} <= {*groups}
-        whole = dict(fitting[ordinal]) if not is_single and is_known else whole
-        is_found = (is_single and is_named) or (not is_single and is_known)
-        refuse((not is_found or reading.count, "Into which single group?"))
-        return call_of("drill_down", **key, key=whole)
-    status = ["match"] if is_match else [_STATUS[kind] for kind in _STATUS if kind in says]
-    sides = ("only_in_b", "only_in_a") if known.is_of_rows else ("missing_in_a", "missing_in_b")
-    for name, side in zip(known.sources, sides, strict=True):
-        is_missing = says & {"missing", "lacking"}
-        is_lacking = name not in reading.sources if "only_in" in says else is_missing
-        is_of_other = is_missing and reading.sources and name not in reading.sources
-        status += [side] if is_lacking and not is_of_other else []
-    is_one = reading.is_singular and reading.sign is not None
-    limit, found = reading.count or int(is_one), status if len(status) > 1 else "".join(status)
-    return call_of(ROWS, **key, status=found, limit=limit)

@@ -168,12 +168,9 @@ class Reader:
         value, kinds = part[-1] if part[-1].items else part[0], {token.kind for token in part}
         is_bare = not any(token.prep or token.label for token in part)
         is_bare &= not (name == "eq" and kinds & {"only", "verb", "by", "both"})
-        if (
-            name == "eq"
-            and not self.reading.clauses
-            and (len(value.items) > 1 or value.text[-1:].isdecimal())
-        ):
-            is_bare = False  # a list or a code is no imperative, as in "export revenue"
+        is_code = len(value.items) > 1 or value.text[-1:].isdecimal()
+        if name == "eq" and is_code and not self.reading.clauses:
+            is_bare = False  # unlike a verb, as in "export revenue"
         if name == "sorted":
             is_bare = part[-1].text.lower().endswith(("ing", "asc", "desc"))
         if name == "eq" and {*value.values} <= {*self.vocabulary.timed}:

@@ -40,7 +40,7 @@ class Token:
     `values` are the dimensions of a value or a period, each with the values as in the data, and
     `label` is the one named beside it. `mark` and `prep` are the mark and the preposition before
     it, `items` the values of a list or the parts of an amount, and `joins` the words between.
-    `span` is where it stands in the question.
+    `span` is its place in the question.
     """
 
     kind: str
