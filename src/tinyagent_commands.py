@@ -26,7 +26,7 @@ _CANCEL_SECONDS = 2.0
 
 # The packages of the extra `skillian`, which may not be installed.
 _EXTRA = {
-    *("cachetools", "duckdb", "jinja2", "lark", "numpy", "pyarrow", "pydantic_settings"),
+    *("cachetools", "duckdb", "jinja2", "numpy", "pyarrow", "pydantic_settings"),
     *("python_calamine", "rapidfuzz", "sqlalchemy", "sqlglot", "yaml"),
 }
 

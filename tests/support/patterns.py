@@ -27,14 +27,18 @@ _OURS = "our own forms, read against what a test sends"
 EXEMPT: dict[tuple[str, str], str] = {
     (
         "src/skillian/chat/check/grounded.py",
-        r"f'(?<!\\w){re.escape(text)}(?!\\w)'",
+        r"f'(?<!\\w){re.escape(value)}(?!\\w)'",
     ): "an escaped text",
     ("src/skillian/connectors/files/lines.py",
      r"f'{cell}(?:{re.escape(delimiter)}{cell})*+\\s*+'"):
         "every repeat is possessive",
     ("src/skillian/connectors/mysql/session.py", "_PIECES"): "the first refused piece ends it",
-    ("src/skillian/offline/offers.py",
-     r"f'(?<!\\w){re.escape(words)}(?!\\w)'"): "an escaped text",
+    ("src/skillian/offline/language/clauses.py",
+     "''.join((f'(?:(?:{w[1]}) ){w[2]}' for w in words if w))"): "our own forms, of few words each",
+    ("src/skillian/offline/language/clauses.py", "_FORMS"):
+        "our own forms, read at one place of one question",
+    ("src/skillian/offline/language/clauses.py", "form"):
+        "our own forms, read against the clauses of one question",
     ("src/skillian/settings.py", r"f'[ \\t]*(export[ \\t]+)?{variable}[ \\t]*='"):
         "lines of the operator's file",
     ("src/tinyagent/execution/network/secrets.py",

@@ -86,7 +86,7 @@ def _of_comparison(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]
     if rows.get("differing") or summary["matched"] < summary["groups"]:
         yield FollowUp("Why", "Why?", PlannedCall(_WHY, key))
     if rows.get("differing"):
-        yield FollowUp("Show the rows that differ", "Which rows differ?", PlannedCall(ROWS, key))
+        yield FollowUp("Show the rows that differ", "Which ones differ?", PlannedCall(ROWS, key))
     for side in ("a", "b"):
         status, source = f"only_in_{side}", last.arguments[f"source_{side}"]
         if rows.get(status):
@@ -111,13 +111,14 @@ def _of_groups(
     largest = next(iter(last.result["top_differences"]), None)
     if largest is not None:
         yield from _only(last, largest["key"], others)
-        question = "Show the rows behind the largest difference"
+        named = (f"{name} {_written(value)}" for name, value in largest["key"].items())
         behind = PlannedCall(_BEHIND, {**key, "key": largest["key"]})
+        question = f"Show the rows behind {' and '.join(named)}"
         yield FollowUp("Show the rows behind", question, behind)
     alone = [name for name in groups if name not in fixed] if len(groups) > 1 else []
     for name in (*others, *alone):
         changed = {**last.arguments, "align_on": [name]}
-        yield FollowUp(f"By {name}", f"Same by {name}", PlannedCall(COMPARE, changed))
+        yield FollowUp(f"By {name}", f"By {name}", PlannedCall(COMPARE, changed))
 
 
 def _only(last: PastCall, key: Mapping[str, Any], others: Sequence[str]) -> Iterator[FollowUp]:
@@ -134,6 +135,11 @@ def _only(last: PastCall, key: Mapping[str, Any], others: Sequence[str]) -> Iter
         return
     question, label = f"Only for {member} by {others[0]}", f"Only {member}, by {others[0]}"
     yield FollowUp(label, question, PlannedCall(COMPARE, {**changed, "align_on": [others[0]]}))
+
+
+def _written(value: Any) -> str:
+    """A value as a question has it: in quotes if it is more than letters and digits."""
+    return str(value) if str(value).isalnum() else f'"{value}"'
 
 
 def _of_query(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
@@ -163,8 +169,9 @@ def _of_query(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
     for name in known.dimensions:
         if name not in groups and name not in _fixed(arguments):
             changed = {**arguments, "dimensions": [name], "order": _order(arguments, name)}
-            call = {argument: value for argument, value in changed.items() if value}
-            yield FollowUp(f"By {name}", f"Same by {name}", PlannedCall(QUERY, call))
+            query = PlannedCall(QUERY, {key: each for key, each in changed.items() if each})
+            whole = sentence_of(query) if arguments.get("limit") else None
+            yield FollowUp(f"By {name}", whole or f"By {name}", query)
 
 
 def _order(arguments: Mapping[str, Any], group: str) -> list[str]:

@@ -1,30 +1,30 @@
 """OfflinePlanner: answers without a language model, by rules over the vocabulary.
 
 It implements the `Model` protocol like any model: it requests tool calls and words their results.
-It invents nothing: each argument is from the question, the conversation or the catalogue, and each
-number of an answer from a tool's result. A tool's result is never read as a question.
+Each argument is from the question, the conversation or the catalogue. A tool's result is never
+read as a question.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import replace
 from datetime import date
-from functools import partial
-from typing import Any
 
-from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
-from skillian.offline.language.periods import LONGEST_QUESTION
-from skillian.offline.language.reading import read
-from skillian.offline.language.said import Reading
+from rapidfuzz import fuzz, process
+
+from skillian.offline.calls import Plan, PlannedCall, sentence_of
+from skillian.offline.earlier import Earlier, as_object, read_earlier
+from skillian.offline.language.clauses import Reader, Reading
+from skillian.offline.language.periods import LONGEST_QUESTION, spelt_out
+from skillian.offline.language.tokens import tokens_of
 from skillian.offline.language.vocabulary import Vocabulary
-from skillian.offline.looks import LOOKING, wanted_look
-from skillian.offline.offers import offers
 from skillian.offline.plans import plan
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.wording import word_help, word_result
-from tinyagent import Message, Usage
+from tinyagent import Usage
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall
 
 NAME = "offline planner, no language model"
@@ -32,6 +32,12 @@ NOT_UNDERSTOOD = "not_understood"
 """Finish reason of a reply that asks the user to rephrase."""
 TOOL_FAILED = "tool_failed"
 """Finish reason of a reply that reports why a tool failed."""
+_MOST_OFFERS, _NEAR = 3, 80
+_TURNING = re.compile(
+    r"\b(not?|nor|never|\w+n't|out|but|every(one|body|where|thing)|leave|without|barring|minus"
+    r"|best|worst|by what|which ones)\b|(?<!\w)-",
+    re.IGNORECASE,
+)
 
 
 class OfflinePlanner:
@@ -53,17 +59,19 @@ class OfflinePlanner:
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """A call for a question, or the result of a call in words."""
-        messages = request.messages
-        start = max(i for i, message in enumerate(messages) if message.role == "user")
-        turn = messages[start:]
+        start = max(i for i, message in enumerate(request.messages) if message.role == "user")
+        turn, earlier = request.messages[start:], read_earlier(request.messages[:start])
         if turn[-1].role == "tool":
-            return self._after(messages[:start], turn)
-        earlier = read_earlier(messages[:start])
+            call = next(m.tool_calls[-1] for m in reversed(turn) if m.tool_calls)
+            result = as_object(turn[-1].text)
+            answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
+            return _reply(answer, TOOL_FAILED if result.get("error") else "stop")
         planned = self.plan(turn[0].text, earlier)
         if isinstance(planned, PlannedCall):
-            return _call(planned.tool, planned.arguments)
+            stated = json.dumps(planned.arguments, ensure_ascii=False)
+            return _reply(None, "tool_calls", RawToolCall("", planned.tool, stated))
         offered = self.offers(turn[0].text, earlier)
-        return _say(word_help(self._vocabulary, planned, offered), NOT_UNDERSTOOD)
+        return _reply(word_help(self._vocabulary, planned, offered), NOT_UNDERSTOOD)
 
     async def stream(
         self, request: ModelRequest
@@ -79,70 +87,57 @@ class OfflinePlanner:
 
         A tool's phrase has precedence unless the question names a source.
         """
-        reading = self._read(question, earlier)
+        if len(question) > LONGEST_QUESTION:
+            return f"I did not understand: a question of more than {LONGEST_QUESTION} characters."
+        reading = self.read(question, earlier)
         planned = plan(reading, earlier, self._vocabulary)
-        is_asked = isinstance(planned, PlannedCall) and reading.sources
-        if is_asked or len(question) > LONGEST_QUESTION:
+        if isinstance(planned, PlannedCall) and reading.sources:
             return planned
         return plan_spoken(question, self._vocabulary) or planned
 
     def offers(self, question: str, earlier: Earlier) -> tuple[str, ...]:
         """At most three sentences near a question that was not understood; each is understood."""
+        made: list[str] = []
+        for near in self._near(question, earlier) if len(question) <= LONGEST_QUESTION else ():
+            call = plan(near, earlier, self._vocabulary)
+            if isinstance(call, PlannedCall) and len(made) < _MOST_OFFERS:
+                written = (sentence_of(call), sentence_of(call, is_quoted=True))
+                made += [t for t in written if t and self.plan(t, earlier) == call][:1]
+        return tuple(dict.fromkeys(made))
 
-        def planned(near: str | Reading) -> Plan:
-            if isinstance(near, str):
-                return self.plan(near, earlier)
-            return plan(near, earlier, self._vocabulary)
-
-        reads = partial(self._read, earlier=earlier)
-        return offers(question, self._vocabulary, earlier, reads, planned)
-
-    def _read(self, question: str, earlier: Earlier) -> Reading:
-        """What a question says after a conversation."""
-        return read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
-
-    def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
-        """Word the result, or look into the comparison."""
-        call = next(m.tool_calls[-1] for m in reversed(turn) if m.tool_calls)
-        result = as_object(turn[-1].text)
-        is_failed = bool(result.get("error"))
-        is_compared = call.name == COMPARE and not is_failed
-        further = self._further(before, turn) if is_compared else None
-        if isinstance(further, PlannedCall):
-            return _call(further.tool, further.arguments)
-        answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
-        answer += f"\n\nNot shown: {further}" if further is not None else ""
-        return _say(answer, TOOL_FAILED if is_failed else "stop")
-
-    def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
-        """The second call of a question such as "why do … and … differ?"."""
-        reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources, self._today)
-        earlier = read_earlier([*before, *turn])
-        is_one = bool(reading.direction) and reading.is_singular
-        if earlier.comparison is None or not (wanted_look(reading) or reading.count or is_one):
-            return None
-        says = {kind: t for kind, t in reading.says.items() if kind not in {"describe", "compare"}}
-        parts = [each for each in reading.parts if each[0] in LOOKING]
-        look = Reading(
-            says={**says, "gap": "", "show": ""},
-            parts=parts,
-            count=reading.count,
-            direction=reading.direction,
-            is_singular=reading.is_singular,
-            ordinal=reading.ordinal,
-            lacking=reading.lacking,
-            only_in=reading.only_in,
+    def _near(self, question: str, earlier: Earlier) -> Iterator[Reading]:
+        """Yield what a question may mean: with names like its words, and what is read of it."""
+        names = [name for name in self._vocabulary.phrases if name.replace("_", "").isalpha()]
+        for word in self.read(question, earlier).unread:
+            found = process.extractOne(word, names, scorer=fuzz.ratio, score_cutoff=_NEAR)
+            is_name = found and word[0].isalpha()
+            question = question.replace(word, found[0]) if found and is_name else question
+        reading, whole = self.read(question, earlier), self._vocabulary
+        if _TURNING.search(re.sub(r"\(.*?\)", "", ", ".join(reading.unread))):
+            return  # an offer that leaves out a negation or an order turns the question around
+        reading = replace(reading, unread=[])
+        yield reading
+        having = whole.with_measures(reading.measures or reading.ordered or [""])
+        yield from (replace(reading, sources=[name]) for name in having if not reading.sources)
+        if len(having) == len(reading.sources) + 1:
+            yield replace(reading, sources=[*dict.fromkeys((*reading.sources, *having))])
+        said = [name for name in reading.clauses if name not in {"look", "edit", "only_in"}]
+        yield replace(
+            reading,
+            clauses=said,
+            says={name: "" for name in reading.says if name in {"compare", "source"}},
         )
-        return plan(look, earlier, self._vocabulary)
 
-    def __repr__(self) -> str:
-        return "OfflinePlanner()"
+    def read(self, question: str, earlier: Earlier) -> Reading:
+        """What a question says after a conversation."""
+        question, whole = spelt_out(question), self._vocabulary
+        today = self._today or date.today()  # noqa: DTZ011
+        tokens = tokens_of(question, whole, whole, today)
+        named = {name for token in tokens if token.kind == "source" for name in token.names}
+        measures = {name for token in tokens if token.kind == "measure" for name in token.names}
+        part = whole.within(named or earlier.sources or whole.with_measures(measures))
+        return Reader(tokens_of(question, whole, part, today), part, earlier.years).read()
 
 
-def _call(name: str, arguments: Mapping[str, Any]) -> ModelResponse:
-    call = RawToolCall("", name, json.dumps(arguments, ensure_ascii=False))
-    return ModelResponse(None, (call,), Usage(requests=1), "tool_calls", NAME)
-
-
-def _say(text: str, finish_reason: str) -> ModelResponse:
-    return ModelResponse(text, (), Usage(requests=1), finish_reason, NAME)
+def _reply(text: str | None, reason: str, *calls: RawToolCall) -> ModelResponse:
+    return ModelResponse(text, calls, Usage(requests=1), reason, NAME)

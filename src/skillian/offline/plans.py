@@ -2,226 +2,256 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
+from typing import Any
 
-from skillian.offline.calls import (
-    EDITS,
-    Plan,
-    PlannedCall,
-    UnclearError,
-    call_of,
-    check_names,
-    check_requests,
-    check_units,
-    order_of,
-    reading_of,
-)
-from skillian.offline.changes import changed
-from skillian.offline.earlier import COMPARE, QUERY, Earlier
-from skillian.offline.language.said import Reading
-from skillian.offline.language.vocabulary import Vocabulary
-from skillian.offline.looks import look_into, wanted_look
-from skillian.offline.offers import near_names
-from tinyagent import ToolCall
+from skillian.offline.calls import Plan, PlannedCall, call_of
+from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier
+from skillian.offline.language.clauses import Reading, UnclearError, refuse
+from skillian.offline.language.filters import BOUNDS, Parts, as_mapping, both, filter_of, parts_of
+from skillian.offline.language.lexicon import LEXICON
+from skillian.offline.language.periods import period_of
+from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
+from skillian.offline.looks import LOOKS, look
 
-_PAIR = 2
-_ONLY_A_SOURCE = {"source", "prep", "from", "show"}
+_EDITS = {"and", "also", "edit", "instead", "swap", "amended", "removed", "replaced"}
+_COMPARED = {"compare", "same", "off", "gap"}
+_CURRENCIES = {"euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "pound": "gbp", "£": "gbp"}
+_MONEY = {*map(plain, LEXICON["currency"]), *LEXICON["currency"]}
+_PAIR, _PAGE = 2, 20
+_ALIKE_DAYS = 3
 
 
 def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
     """The call that answers a question, or why there is none."""
     try:
+        refuse((reading.unread, f"I did not understand: {', '.join(reading.unread)}."))
         return _planned(reading, earlier, vocabulary)
     except UnclearError as error:
         return str(error)
 
 
 def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    _check(reading, vocabulary)
-    if "list" in reading.says and not (reading.sources or reading.names_data or reading.members):
+    says, sources = {*reading.says, *reading.clauses}, reading.sources
+    last, known = earlier.last, earlier.comparison
+    if (listed := _listed(reading, earlier)) is not None:
+        return listed
+    is_ranked = "gap" in says and reading.sign is not None
+    is_drill = says >= {"look", "rows", "eq"} or says == {"look", "rows"}
+    is_shown = says == {"said", "gap"} or says >= {"which", "compare"}
+    is_look = says & LOOKS or is_ranked or (is_drill and "measures" not in says) or is_shown
+    is_of_pair = known is not None and not reading.measures and {*sources} <= {*known.sources}
+    is_of_pair &= bool(says & {"missing", "lacking", "only_in", "why"})
+    if known is not None and is_look and (not sources or is_of_pair):
+        return look(reading, known, vocabulary)
+    refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
+    is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
+    before = str(last.arguments.get("source", "")) if last is not None else ""
+    is_beside = "compare" in says and {*reading.clauses} <= {"said", "sources", "edit"}
+    if last is not None and len(sources) == 1 and is_beside and before not in {"", *sources}:
+        words = {kind: text for kind, text in reading.says.items() if kind != "compare"}
+        pair = [before, *sources]  # "compare it with erp"
+        changed = _changed(replace(reading, sources=pair, says=words), last.arguments, vocabulary)
+        return _call(changed, vocabulary)
+    if last is not None and (not sources or (is_alone and len(sources) == 1)):
+        return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
+    named = [*reading.measures, *reading.ordered]
+    having = sources or (vocabulary.with_measures(named) if named else [])
+    sources = having if "pair" in says and len(having) == _PAIR else sources
+    is_look, is_compared = says & LOOKS - {"why"}, says & _COMPARED
+    is_look = is_look or ("why" in says and len(sources) < _PAIR)
+    refuse(
+        (says & {"list", "describe"}, "Ask for the sources alone."),
+        ("rows" in says and not says & {"listed", "compare"}, "Which rows?"),
+        ("filter" in says, f"Which conditions: {reading.says.get('filter')}?"),
+        (is_look, "That needs a comparison first: name two sources and a measure."),
+        (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
+        (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
+        (not having, ""),
+        (len(having) != 1 and not sources, f"Of which source? {' or '.join(having)}"),
+        (len(sources) == _PAIR and not (named or is_compared), "Which measure?"),
+        (reading.clauses.count("sources") > 1 and not is_compared, "Shall I compare them?"),
+        (len(sources) > _PAIR, "I compare two sources at a time."),
+    )
+    return _call(replace(reading, sources=having), vocabulary)
+
+
+def _listed(reading: Reading, earlier: Earlier) -> PlannedCall | None:
+    """The call that lists the sources, describes one, or shows more of the last rows."""
+    says, page = {*reading.says, *reading.clauses}, earlier.page
+    if says == {"list", "look"}:
         return PlannedCall("list_sources", {})
-    look = wanted_look(reading)
-    known = earlier.comparison
-    is_described = "describe" in reading.says and "missing" not in reading.says
-    is_new = is_described or (reading.measures and reading.sources)
-    if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
-        return look_into(look, reading, known, earlier.page, vocabulary)
-    if len(reading.sources) == _PAIR:
-        before = known.arguments.get("measures") if known else None
-        is_edit = {*reading.sources} == {*known.sources} if known else False
-        if before and not reading.measures and (is_edit or reading.says.keys() & EDITS):
-            raise UnclearError(f"{' and '.join(before)} again? Ask it in full.")
-        return _comparison(reading, vocabulary)
-    if look and not (look == "drill" and reading.sources):
-        raise UnclearError("That needs a comparison first: name two sources and a measure.")
-    last = earlier.last
-    if last is not None and _is_change(reading, last):
-        whole = changed(reading, last, vocabulary)
-        return (_query if len(whole.sources) == 1 else _comparison)(whole, vocabulary)
-    return _of_one(reading, vocabulary)
-
-
-def _check(reading: Reading, vocabulary: Vocabulary) -> None:
-    if reading.unread:
-        unread = ", ".join(_with_guess(text, vocabulary) for text in reading.unread)
-        raise UnclearError(f"I did not understand: {unread}.")
-    both = [name for name in reading.cleared if name in reading.filters]
-    if both:
-        raise UnclearError(f"All of {' and '.join(both)}, or only some?")
-    if (reading.replaced or reading.removed) and reading.sources:
-        raise UnclearError("Instead of what? Only the last question can be changed.")
-    if len(reading.sources) > _PAIR:
-        raise UnclearError("I compare two sources at a time.")
-
-
-def _with_guess(text: str, vocabulary: Vocabulary) -> str:
-    """A text that was not understood, with the name that it may mean."""
-    near = near_names(text, vocabulary)
-    return f"{text} (do you mean {' or '.join(near)}?)" if near else text
-
-
-def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    """The comparison of two sources: of measures, or of whole rows if they have none in common."""
-    for name in reading.sources:
-        check_names(reading, name, vocabulary)
-    a, b = reversed(reading.sources) if "swap" in reading.says else reading.sources
-    measures, usable = reading.measures or _default_measures(reading, vocabulary), {"rows"}
-    if measures:
-        is_ranked = reading.direction or reading.count
-        if reading.ordered_by:
-            raise UnclearError(
-                "A comparison lists the largest difference first, in no other order."
-            )
-        if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
-            raise UnclearError("The largest what? A comparison ranks differences.")
-        if ("drill", "condition") in pairwise(name for name, _ in reading.parts):
-            raise UnclearError("Ask for the rows of one group after the comparison.")
-        usable = {"rows"} if {"why", "drill"} & reading.says.keys() else set[str]()
-        usable |= {"why", "drill", "missing", "major", "minor", "swap"}
-        check_units(reading, measures, vocabulary)
-    elif "how_many" in reading.says or "how_much" in reading.says:
-        raise UnclearError("Which measure should be compared?")
-    elif reading.names_data - {"filters"}:
-        pair = f"{a} and {b}"
-        raise UnclearError(
-            f"{pair} have no common measure; only their rows can be compared: compare {pair}"
-        )
-    check_requests(reading, usable)
-    groups = reading.named if measures else []
-    whole = replace(reading, sources=[a, b], measures=measures, breakdown=groups, members=[])
-    return call_of(COMPARE, replace(whole, ordered_by=[], count=None))
-
-
-def _is_change(reading: Reading, last: ToolCall) -> bool:
-    """Whether a question is about the last one."""
-    if not reading.sources:
-        return True
-    says, source = reading.says.keys(), reading.sources[0]
-    if reading.measures and "and" in says and _leaves_out(reading, last):
-        raise UnclearError("With the conditions of the last question, or without? Ask it in full.")
-    if reading.measures or reading.ordered_by or "describe" in says or _counts_rows(reading):
-        return False
-    is_edit = bool(says & EDITS) or says <= _ONLY_A_SOURCE or reading.is_comparison
-    if last.name != QUERY or not is_edit or "also" in says:
-        raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
-    return True
-
-
-def _leaves_out(reading: Reading, last: ToolCall) -> bool:
-    """Whether a question lacks groups, conditions or the number of rows of the last one."""
-    before = reading_of(last.arguments)
-    names = {*before.breakdown, *before.filters}
-    return not names <= {*reading.named, *reading.filters} or bool(
-        before.count and not reading.count
-    )
-
-
-def _of_one(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    """The call of a question that stands alone: about one source, or about the only possible."""
-    says = reading.says.keys()
-    if not reading.sources:
-        names = {*reading.measures, *(name.removeprefix("-") for name in reading.ordered_by)}
-        having = vocabulary.with_measures(names) if names else []
-        if len(having) != 1:
-            raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
-        reading = replace(reading, sources=having)
-        several = list[str]()
-    elif "describe" in says and not (reading.names_data or reading.members):
+    if says == {"describe", "look", "source", "sources"} and len(reading.sources) == 1:
         return PlannedCall("describe_source", {"source": reading.sources[0]})
-    else:  # "compare Germany and France in erp"
-        values = {n: v for n, v in reading.filters.items() if n not in vocabulary.timed}
-        several = [name for name, value in values.items() if isinstance(value, list)]
-    if reading.is_comparison and ("compare" not in says or not several):
-        raise UnclearError("Which other source should it be compared with?")
-    if reading.is_comparison:
-        reading = replace(reading, breakdown=[*reading.breakdown, *several])
-    return _query(reading, vocabulary)
+    if page is None or "next" not in says or not says <= {"look", "next", "edit", "and"}:
+        return None
+    last = page.arguments
+    offset = int(last.get("offset", 0)) + int(last.get("limit", _PAGE))
+    return PlannedCall(ROWS, {**last, "offset": offset})
 
 
-def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    source, says, dimensions = reading.sources[0], reading.says.keys(), reading.named
-    check_names(reading, source, vocabulary)
-    if reading.thresholds:
-        raise UnclearError("A tolerance is for comparing two sources.")
-    if says & {"missing", "swap", "drill", "why"}:
-        raise UnclearError("That needs a comparison: name two sources and a measure.")
-    check_requests(reading, {"rows"})
-    named = {name.removeprefix("-") for name in reading.ordered_by}
-    ordered = [name for name in named if name in vocabulary.sources[source].measures]
-    strange = named - {*ordered, *dimensions}
-    if strange:
-        raise UnclearError(f"It is not by {' and '.join(strange)}.")
-    measures = reading.measures
-    is_several = reading.members and reading.breakdown and not ordered
-    if not measures and (reading.direction or not reading.members or is_several):
-        is_answer = is_several or says & EDITS  # "and in erp?" after one that was not answered
-        measures = [] if is_answer else ordered or _default_measures(reading, vocabulary)
-        is_measured = not dimensions or says & {"how_many", "how_much"}
-        if not measures and (is_answer or is_measured):
-            raise UnclearError("Which measure? Name one.")
-    is_ranked = reading.direction or reading.count or reading.ordered_by
-    if is_ranked and not dimensions:
-        raise UnclearError("The largest what? Name a dimension.")
-    check_units(reading, measures, vocabulary)
-    is_single = reading.direction and reading.members
-    if is_single and {*dimensions} - {*reading.members}:
-        raise UnclearError(f"The largest in all, or for each {reading.breakdown[0]}?")
-    whole = replace(
-        reading,
-        sources=[source],
-        measures=list(dict.fromkeys((*measures, *ordered))),
-        ordered_by=order_of(reading, measures),
-        count=reading.count or (1 if is_single and reading.is_singular else None),
+def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
+    """The call of a question in full."""
+    says, sources, ordered = {*reading.says}, reading.sources, reading.ordered
+    known = [vocabulary.sources[name] for name in sources]
+    shared = [name for name in known[0].measures if all(name in each.measures for each in known)]
+    names = {*reading.measures, *reading.named, *reading.filters}
+    for source, words in zip(sources, known, strict=True):
+        lost = names - words.measures.keys() - words.dimensions.keys()
+        refuse((lost, f"{source} has no {' and '.join(sorted(lost))}."))
+    rows = [name for name in shared if plain(name) == "row"]
+    measures = reading.measures or (rows if "counted" in reading.clauses else [])
+    is_asked = says & {"how_many", "how_much"} and not (measures or ordered)
+    is_pair, is_ranked = len(sources) == _PAIR, reading.sign is not None or reading.count
+    if not measures and (is_pair or reading.sign is not None or not reading.members):
+        measures = [name for name in ordered if name in shared] or shared
+    measures = list(dict.fromkeys((*measures, *(name for name in ordered if name in shared))))
+    is_counted = "counted" in reading.clauses
+    if is_pair and measures == rows and not (reading.measures or ordered or is_counted):
+        measures = []  # their whole rows are compared
+    is_rows = is_pair and measures and measures == rows
+    sign = "-" if "rank" in says and reading.sign is None else reading.sign
+    order = (ordered or measures) if sign is not None or ordered else []
+    refuse(
+        ({*reading.cleared} & {*reading.filters}, "All of them, or only some?"),
+        (is_asked or (is_rows and not is_counted), "Which measure? Name one."),
+        ("rows" in says and "first" not in says and measures, "Which measure?"),
+        (not is_pair and (reading.limits or says & {*_COMPARED, "why"}), "Compared with what?"),
+        (is_pair and (ordered or sign == ""), "A comparison lists the largest difference first."),
+        (is_pair and is_ranked and "gap" not in says, "A comparison ranks differences."),
+        ({*ordered} - {*shared, *reading.named}, "It is not by that."),
+        ((order or reading.count) and not reading.named, "The largest what? Name a dimension."),
+        (order and reading.members and reading.groups, "The largest in all, or for each?"),
+        (not measures and (reading.groups or reading.limits), "Which measure? Name one."),
+        (sign is not None and len(order) != 1 and not is_pair, "The largest by which measure?"),
     )
-    return call_of(QUERY, whole)
+    for name in measures:
+        _check_units(reading, name, vocabulary)
+    filters = {name: filter_of(parts) for name, parts in reading.filters.items()}
+    if is_pair:
+        a, b = reversed(sources) if "swap" in says else sources
+        limits = {"match": reading.limits} if reading.limits else {}
+        pair = {"source_a": a, "source_b": b, "measures": measures, "align_on": reading.named}
+        return call_of(COMPARE, **pair, filters=filters, thresholds=limits)
+    count = reading.count or int(bool(sign is not None and reading.members and reading.is_singular))
+    asked = {"source": sources[0], "measures": measures, "dimensions": reading.named}
+    order = [f"{sign or ''}{name}" for name in order]
+    return call_of(QUERY, **asked, filters=filters, order=order, limit=count)
 
 
-def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
-    """The measures of a question that names none: those that all of its sources have.
-
-    "How much" asks for an amount, the only one other than counts; "how many flights", where flights
-    is a source, for its number of rows, which is not compared unless it is named.
-    """
-    first, *others = (vocabulary.sources[name].measures for name in reading.sources)
-    shared = [name for name in first if all(name in each for each in others)]
-    if _counts_rows(reading):
-        return vocabulary.rows_of(reading.sources[0])
-    if not {"how_much", "how_many"} & reading.says.keys():
-        return [] if others and shared == vocabulary.rows_of(reading.sources[0]) else shared
-    counts = {
-        name
-        for name in shared
-        for phrase in first[name]
-        if "count" in phrase.split() or phrase.startswith("number of")
-    }
-    asked = [name for name in shared if (name in counts) == ("how_many" in reading.says)]
-    return asked if len(asked) == 1 else []
+def _check_units(reading: Reading, measure: str, vocabulary: Vocabulary) -> None:
+    """Refuse a unit that is not the one of a measure, and to count money."""
+    known = vocabulary.units.get(measure) or {*spaced(measure).split()} & {*_MONEY, "kg", "hour"}
+    known = {_CURRENCIES.get(unit, unit) for unit in known}
+    refuse(("how_many" in reading.says and known & _MONEY, f"How much {measure}?"))
+    for text in reading.units:
+        unit = _CURRENCIES.get(plain(text) or text, plain(text))
+        is_own = unit in known or (unit == "cent" and known & _MONEY)
+        is_other = not is_own and (known or vocabulary.units)
+        refuse((is_other, f"{text} is not the unit of {measure}."))
 
 
-def _counts_rows(reading: Reading) -> bool:
-    """Whether it is "how many flights" or "the most flights", where flights are a source."""
-    pairs = [*pairwise(name for name, _ in reading.parts)]
-    is_most = bool({"most", "fewest"} & {reading.says.get("most"), reading.says.get("least")})
-    is_asked = "how_many" in reading.says and ("asked", "source") in pairs
-    return is_asked or (is_most and ("ranked", "source") in pairs)
+def _asked(last: Mapping[str, Any]) -> Reading:
+    """What the arguments of a call say."""
+    order = [str(name) for name in last.get("order") or ()]
+    return Reading(
+        sources=[str(last[n]) for n in ("source", "source_a", "source_b") if n in last],
+        measures=list(last.get("measures") or ()),
+        groups=list(last.get("align_on") or last.get("dimensions") or ()),
+        filters={n: parts_of(each) for n, each in as_mapping(last.get("filters")).items()},
+        limits=dict(as_mapping(as_mapping(last.get("thresholds")).get("match"))),
+        count=last.get("limit"),
+        ordered=[name.removeprefix("-") for name in order],
+        sign=("-" if order[0].startswith("-") else "") if order else None,
+    )
+
+
+def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) -> Reading:
+    """The last question with the parts changed that a question names."""
+    before, says, removed = _asked(last), {*reading.says, *reading.clauses}, {*reading.removed}
+    replaced, stated = {*reading.replaced}, [each.get("eq", ()) for each in before.filters.values()]
+    replaced = replaced or ({""} if "replaced" in says else replaced)
+    known = {*before.measures, *before.groups}.union(*(of for of in stated if {*of} <= replaced))
+    parts = (reading.measures, reading.named, reading.filters, reading.sources, reading.limits)
+    is_mixed = sum(map(bool, parts)) != 1 or says & {"only", "instead"}
+    strange = removed - ({*before.measures, *before.groups, "tolerance"} - {*before.filters})
+    is_amount = before.limits.get("absolute") and reading.measures and not reading.limits
+    single = {n for n in reading.named if len(before.filters.get(n, {}).get("eq", ())) == 1}
+    is_other = reading.named or {*reading.filters} & {*before.groups} or reading.cleared
+    is_new = {*reading.clauses} - {"said", "verb", "edit", "but"}
+    is_ranked = reading.sign is not None
+    is_extreme = "ranked" in reading.clauses and reading.count is None and not reading.members
+    timed = {*before.filters, *reading.filters} & {*vocabulary.timed}
+    refuse(
+        ((not is_new and "swap" not in says) or says & LOOKS, ""),
+        ("of_noun" in says, "Do you mean the measure?"),
+        (says & (_COMPARED if "source" in last else {"compare", "off"}), "Compared with what?"),
+        (reading.sources and "source" not in last, "Instead of which source?"),
+        ("swap" in says and "source" in last, "There is one source."),
+        (reading.sources == before.sources, "The last answer is about it already."),
+        ("also" in says and is_mixed, "Added to the last question, or in place of it?"),
+        (strange or removed >= {*before.measures}, "That is not there to remove."),
+        ("filter" in says and reading.filters, "All conditions, or only this one?"),
+        ("amended" in says and not before.limits, "Which tolerance?"),
+        ("replaced" in says and not replaced <= known, "The last question was not for that."),
+        ("replaced" in says and sum(map(bool, parts)) != 1, "What instead of it?"),
+        ("tolerance" in removed and (reading.limits or not before.limits), "Which tolerance?"),
+        (reading.groups and removed - {"tolerance"} and removed != {*before.groups}, "Which one?"),
+        (is_amount, "With the same tolerance? State it again."),
+        (single - {*reading.filters, *reading.cleared}, "Only for that, or all?"),
+        (before.count and reading.count is None and is_other, "The first rows, or all?"),
+        (len(timed) > 1 and timed & {*reading.filters}, "Both periods?"),
+        (is_extreme and before.count != 1, "All, or only one? Say how many."),
+        (reading.count and not is_ranked and before.sign is None, "In which order?"),
+    )
+    whole = replace(before, units=reading.units, says=reading.says)
+    for name, new in (("measures", reading.measures), ("groups", reading.named)):
+        old: list[str] = getattr(before, name)
+        is_added = "also" in says or not new or not replaced.isdisjoint(old)
+        named = dict.fromkeys((*(old if is_added else ()), *new))
+        setattr(whole, name, [each for each in named if each not in removed | replaced])
+    whole.sources = reading.sources or before.sources
+    whole.limits = {} if "tolerance" in removed else reading.limits or before.limits
+    is_kept = "filter" not in says
+    kept = {n: each for n, each in before.filters.items() if is_kept and n not in reading.cleared}
+    for name, parts_of_one in reading.filters.items():
+        kept[name] = _condition(before.filters.get(name, {}), parts_of_one, says)
+    whole.filters = {name: each for name, each in kept.items() if each}
+    gone = {*before.ordered} - {*whole.measures, *whole.groups}
+    is_lost = gone and (len(whole.measures) != 1 or gone - {*before.measures})
+    refuse((is_lost and not is_ranked, "In which order?"))
+    is_one = is_ranked and reading.members and reading.is_singular
+    whole.count = reading.count or (1 if is_one else before.count)
+    whole.sign = reading.sign if is_ranked else before.sign
+    whole.ordered = reading.ordered or (list(whole.measures) if gone else before.ordered)
+    return whole if whole.measures else replace(whole, members=whole.groups, groups=[])
+
+
+def _condition(old: Parts, new: Parts, says: set[str]) -> Parts:
+    """The condition on one dimension after a change; empty if it then has all values."""
+    values, listed = [value for of in new.values() for value in of], old.get("eq", [])
+    left = [each for each in listed if each not in values]
+    if {*new} == {"ne"}:
+        is_cleared = listed == values and "remove" in says
+        is_within = is_cleared or (left and {*values} <= {*listed})
+        refuse((old and {*old} != {"ne"} and not is_within, "The last question was not for that."))
+        more = {"ne": list(dict.fromkeys((*old.get("ne", ()), *values)))}
+        return {} if is_cleared else {"eq": left} if left else more
+    is_bound = len(new) == 1 and {*new} <= BOUNDS
+    is_range = "gte" in old and "lte" in old
+    refuse(
+        ("also" in says and ({*old} != {"eq"} or {*new} != {"eq"}), "Added to what?"),
+        ({*old.get("ne", ())} & {*values}, "Also, or only?"),
+        (is_bound and is_range, "Within the last period, or instead of it?"),
+        (not is_bound and old and abs(_days(old) - _days(new)) > _ALIKE_DAYS, "All of it?"),
+    )
+    if "also" in says:
+        return {"eq": [*listed, *(each for each in values if each not in listed)]}
+    return (both(old, new) or new) if is_bound else new
+
+
+def _days(parts: Parts) -> int:
+    """The length of the period of a condition; 0 if its values are no periods."""
+    periods = [period for of in parts.values() for value in of if (period := period_of(value))]
+    return (periods[-1].last - periods[0].first).days if periods else 0

@@ -73,7 +73,7 @@ def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = 
         for name, words in vocabulary.sources.items()
     )
     listed = with_list(f"{reason or _LOST}\nThese are the sources:", sources)
-    example = f"- Which sources are there? Describe {next(iter(vocabulary.sources), 'A')}"
+    example = f"- Which sources are there?\n- Describe {next(iter(vocabulary.sources), 'A')}"
     # Without an empty line, Markdown takes the next one for a part of the list.
     return "\n".join([listed, "", "You can ask, for example:", example, *phrases])
 

@@ -79,7 +79,7 @@ def test_a_follow_up_is_a_button_of_the_newest_answer(demo: Serving, visit: Visi
     offered.get_by_role("button", name="Show the rows behind").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".question-text").last).to_have_text(
-        "Show the rows behind the largest difference"
+        "Show the rows behind company 1001 and period 2024004"
     )
     answer = page.get_by_test_id("answer").last
     expect(answer.get_by_role("region", name="Rows of bpc_reporting")).to_be_visible()
@@ -154,7 +154,7 @@ def test_a_timeline_shows_no_tokens_at_first(
 
 def test_help_is_in_paragraphs_of_its_own(demo: Serving, visit: Visit) -> None:
     page = visit(demo.url)
-    ask(page, "gibberish foo?")
+    ask(page, f"{COMPARE}, gibberish foo")
     help_text = page.get_by_test_id("answer").last.locator("p").last
     expect(help_text).to_have_text("It also understands:")
 

@@ -88,7 +88,12 @@ def marks(response: AgentResponse) -> list[str]:
             "for company 1001 or account 400000",
         ),
         ("Top 2 companies of fi_reporting by amount", query(dimensions=["company"]), "Top"),
-        ("Best company of fi_reporting by amount", query(dimensions=["company"]), "Best"),
+        ("Top 2 companies of fi_reporting by amount", compare(align_on=["company"]), "Top"),
+        (
+            "Excluding account 400000, what did company 1001 cost us in fi_reporting",
+            query(filters={"account": {"ne": "400000"}, "company": {"ne": "1001"}}),
+            "company 1001",
+        ),
         (
             "amount of fi_reporting, I mean month 2024002 only",
             query(filters={"period": {"gte": "2024002"}}),
@@ -148,9 +153,9 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
             "not used: order -amount",
         ),
         (
-            "Excluding account 400000, what did company 1001 cost us in fi_reporting",
-            query(filters={"account": {"ne": "400000"}, "company": {"ne": "1001"}}),
-            "chosen by the model: company: not 1001",
+            "Best company of fi_reporting by amount",
+            query(dimensions=["company"]),
+            "not used: order amount",
         ),
         (
             "Which company in fi_reporting had the most, honestly?",

@@ -54,7 +54,7 @@ def _wrong(call: Call, tool: str, part: Vocabulary) -> Iterator[tuple[str, Call]
     filters: Call = call.get("filters") or {}
     groups = "dimensions" if tool == QUERY else "align_on"
     by: list[str] = call.get(groups) or []
-    others = [each for each in part.values if each not in by and each not in filters]
+    others = [each for each in part.dimensions if each not in by and each not in filters]
     yield from (("group dropped", {**call, groups: [n for n in by if n != name]}) for name in by)
     yield from (("group added", {**call, groups: [*by, name]}) for name in others[-1:])
     if tool == QUERY:
@@ -91,7 +91,7 @@ def _wrong_filters(call: Call, part: Vocabulary) -> Iterator[tuple[str, Call]]:
     for name, condition in filters.items():
         rest = {each: value for each, value in filters.items() if each != name}
         stated = [*values_of(condition)]
-        others = [each for each in part.values.get(name, {}).values() if each not in stated]
+        others = [each for each in part.values(name) if each not in stated]
         wrong: list[Any] = [(), *others[:1], *([[*stated, others[-1]]] if others else [])]
         if not isinstance(condition, dict):
             wrong += [{"ne": condition}, *([stated[1:]] if stated[1:] else [])]
@@ -104,13 +104,13 @@ def _wrong_filters(call: Call, part: Vocabulary) -> Iterator[tuple[str, Call]]:
             turned = {"gte": "gt", "gt": "gte", "lte": "lt", "lt": "lte"}[operator]
             wrong += [{turned: bound}, {"lte" if operator[0] == "g" else "gte": bound}, bound]
         for each in wrong:
-            values = part.values.get(name, {}).values()
+            values = part.values(name)
             same = [value for value in values if admits(condition, value)]
             if not values or same != [v for v in values if each == () or admits(each, v)]:
                 changed = rest if each == () else {**rest, name: each}
                 yield "condition", {**call, "filters": changed}
-    for name in [each for each in part.values if each not in filters and part.values[each]][:1]:
-        value = next(iter(part.values[name].values()))
+    for name in [n for n in part.dimensions if n not in filters and part.values(n)][:1]:
+        value = part.values(name)[0]
         yield "condition added", {**call, "filters": {**filters, name: value}}
 
 
@@ -148,7 +148,7 @@ def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> Non
         ("Leave out whatever is web: revenue of erp", [], {"channel": {"ne": "web"}}),
     ],
 )
-def test_what_the_grammar_does_not_read_is_left_to_the_model(
+def test_what_no_clause_reads_is_left_to_the_model(
     vocabularies: dict[str, Vocabulary], question: str, by: list[str], filters: Call
 ) -> None:
     call = {"source": "erp", "measures": ["revenue"], "dimensions": by, "filters": filters}
@@ -206,7 +206,7 @@ async def test_no_value_of_a_right_call_is_refused(vocabularies: dict[str, Vocab
         return ToolResult(call, "{}")
 
     for domain, vocabulary in vocabularies.items():
-        known = {value for values in vocabulary.values.values() for value in values}
+        known = {v.lower() for name in vocabulary.dimensions for v in vocabulary.values(name)}
         for asked, (tool, arguments), _ in await asyncio.to_thread(
             list, _right(domain, vocabulary)
         ):

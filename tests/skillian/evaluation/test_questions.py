@@ -45,8 +45,8 @@ STATEMENTS = (
     (LEDGER, PLANNING, f"SELECT ({PLANNING}) - ({LEDGER})"),
     (
         """
-        SELECT DISTINCT FISCPER::BIGINT FROM fi_ledger
-        WHERE BUKRS = '1001' AND FISCPER NOT IN (SELECT time FROM bpc_planning WHERE entity = 1001)
+        SELECT unnest([time::DECIMAL(18, 2), sum(signed_data)]) FROM bpc_planning GROUP BY time
+        HAVING sum(signed_data) <= ALL (SELECT sum(signed_data) FROM bpc_planning GROUP BY time)
         """,
     ),
 )

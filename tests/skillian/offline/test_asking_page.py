@@ -67,6 +67,8 @@ SETS = {
     "ask one source": {"source", "measures", "dimensions"},
     "groups": {"align_on"},
     "values": {"filters"},
+    "values of any name": {"filters"},
+    "a value before the measure": {"filters", "source", "measures"},
     "other values than": {"filters"},
     "a route": {"filters", "source", "measures"},
     "periods": {"filters"},
@@ -78,7 +80,7 @@ SETS = {
 """The arguments that the examples of a clause set, and no others."""
 LOOKS = {
     "what there is": {"list_sources", "describe_source"},
-    "why": {"explain_difference", "compare_sources"},
+    "why": {"explain_difference"},
     "the rows behind a group": {"drill_down"},
     "groups of a class": {"get_comparison_rows"},
 }
@@ -129,21 +131,26 @@ FOLLOW_UPS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "also Italy": ("for Germany", {"filters": BOTH}),
     "orders too": ("", {"measures": ["revenue", "orders"]}),
     "also by month": ("by country", {"align_on": ["country", "month"]}),
+    "add the month": ("by country", {"align_on": ["country", "month"]}),
+    "replace channel by month": ("by channel", {"align_on": ["month"]}),
+    "orders instead of revenue": ("for Germany", {"measures": ["orders"], "filters": GERMANY}),
     "without Italy": ("for Germany and Italy", {"filters": GERMANY}),
     "remove Italy": (
         "by country",
         {"align_on": ["country"], "filters": {"country": {"ne": "Italy"}}},
     ),
     "for all countries": ("for Germany", {}),
-    "by month rather than by channel": ("by channel", {"align_on": ["month"]}),
     "drop the channel": ("by country and channel", {"align_on": ["country"]}),
+    "not by channel": ("by country and channel", {"align_on": ["country"]}),
     "until June 2024": (
         "since March 2024",
         {"filters": {"month": {"between": ["2024-03", "2024-06"]}}},
     ),
-    "for those countries": ("for Germany and Italy", {"filters": BOTH}),
+    "Germany instead": ("for Italy", {"filters": GERMANY}),
     "the other way round": ("", {"source_a": "erp", "source_b": "web_shop"}),
     "with a tolerance of 2 %": ("", {"thresholds": {"match": {"percentage": 2}}}),
+    "make it 3 %": ("within 2 %", {"thresholds": {"match": {"percentage": 3}}}),
+    "without tolerance": ("within 2 %", {}),
 }
 """What is asked after a comparison, what the comparison has, and what the new one has."""
 
@@ -160,8 +167,14 @@ def test_other_follow_up_questions() -> None:
     order = {"dimensions": ["country"], "order": ["revenue"], "limit": 5}
     top = call(MONTHS, "top 3 countries by revenue in erp", "the bottom 5 instead")
     assert top == (QUERY, {"source": "erp", "measures": ["revenue"], **order})
-    replaced = call(MONTHS, "orders of erp", "revenue instead of orders")
-    assert replaced == (QUERY, {"source": "erp", "measures": ["revenue"]})
+    other = call(MONTHS, "orders of erp by country", "and for web_shop?")
+    query = {"source": "web_shop", "measures": ["orders"], "dimensions": ["country"]}
+    assert other == (QUERY, query)
+    pair = {"source_a": "erp", "source_b": "web_shop", "measures": ["orders"]}
+    compared = call(MONTHS, "orders of erp by country", "compare it with web_shop")
+    assert compared == (COMPARE, {**pair, "align_on": ["country"]})
+    sorted_by = call(MONTHS, "orders of erp by country", "lowest first")
+    assert sorted_by == (QUERY, {**query, "source": "erp", "order": ["orders"]})
 
 
 @pytest.mark.parametrize(
@@ -170,7 +183,9 @@ def test_other_follow_up_questions() -> None:
         ("Germany or France", "Germany or web"),
         ("without Germany, for bikes", "without bikes from Germany"),
         ("within 5 EUR", "within 5 dollars"),
-        ("customer Acme Corp", "Acme Corp"),
+        ('customer "Acme Corp"', "Acme Corp"),
+        ("for Germany, not France", "for Germany, without bikes from France"),
+        ("by country, for channel web", "by country, channel not web"),
         ("for March 2024", "web_shop in March with erp in April"),
     ],
 )
@@ -181,7 +196,11 @@ def test_what_the_page_asks_back(answered: str, asked_back: str) -> None:
 
 def test_questions_of_their_own_that_the_page_asks_back() -> None:
     assert call(MONTHS, "give us the revenue of erp")[0] == QUERY
-    for question in ("give us revenue of erp", "revenue per order in erp", "erp revenue over 1000"):
+    for question in (
+        *("give us revenue of erp", "revenue per order in erp", "erp revenue over 1000"),
+        *("average revenue of erp", "best 3 countries by revenue in erp"),
+        "top 3 countries by revenue in erp, lowest first",
+    ):
         assert call(MONTHS, question)[0] == "", question
 
 

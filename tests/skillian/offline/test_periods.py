@@ -6,14 +6,7 @@ from datetime import date
 
 import pytest
 
-from skillian.offline.language.periods import (
-    Period,
-    dated,
-    period_at,
-    period_of,
-    spelt_out,
-    values_in,
-)
+from skillian.offline.language.periods import Period, dated, period_at, period_of, spelt_out
 
 Day = tuple[int | None, int, int]
 
@@ -73,10 +66,8 @@ def test_the_days_of_a_value(value: str, days: tuple[Day, Day] | None) -> None:
         ("Sept 2023\u2013Feb 2024", (2023, 9, 1), (2024, 2, 29)),
         ("may-july 2024", (None, 5, 1), (2024, 7, 31)),
         ("Q1-Q3 2024", (None, 1, 1), (2024, 9, 30)),
-        ("2023-2024", (2023, 1, 1), (2024, 12, 31)),
         ("10 to 20 April 2024", (2024, 4, 10), (2024, 4, 20)),
         ("between 1 and 15 March 2024", (2024, 3, 1), (2024, 3, 15)),
-        ("March 1-15, 2024", (2024, 3, 1), (2024, 3, 15)),
     ],
 )
 def test_both_ends_of_a_range_are_periods(text: str, first: Day, last: Day) -> None:
@@ -91,7 +82,6 @@ def test_both_ends_of_a_range_are_periods(text: str, first: Day, last: Day) -> N
     [
         ("March 2024", (2024, 3, 1), (2024, 3, 31)),
         ("Mar of 2024", (2024, 3, 1), (2024, 3, 31)),
-        ("February in the year 2024", (2024, 2, 1), (2024, 2, 29)),
         ("03/2024", (2024, 3, 1), (2024, 3, 31)),
         ("2024-03", (2024, 3, 1), (2024, 3, 31)),
         ("2024/02", (2024, 2, 1), (2024, 2, 29)),
@@ -117,7 +107,6 @@ def test_a_period_has_its_first_and_last_day(text: str, first: Day, last: Day) -
     "text",
     [
         "marching",
-        "may I",
         "third half",
         "20241",
         "13/2024",
@@ -136,18 +125,6 @@ def test_a_period_without_a_year_needs_a_single_one() -> None:
     assert found is not None
     assert dated(found[1], {2023, 2024}) is None
     assert dated(found[1], {2023}) == Period(date(2023, 3, 1), date(2023, 3, 31))
-
-
-def test_the_values_of_a_period_are_those_of_the_data_in_order() -> None:
-    values = ("2024-02-29", "2024-01-31", "none", "2023-12-31")
-    assert values_in(Period(date(2024, 1, 1), date(2024, 12, 31)), values) == [
-        "2024-01-31",
-        "2024-02-29",
-    ]
-
-
-def test_a_day_has_no_value_where_the_data_has_months() -> None:
-    assert values_in(Period(date(2024, 3, 5), date(2024, 3, 5)), ["2024-03"]) == []
 
 
 def test_periods_that_a_text_names() -> None:

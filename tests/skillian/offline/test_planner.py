@@ -87,19 +87,15 @@ async def test_an_unread_question_is_answered_with_possible_ones(question: str) 
     assert "fi_reporting" in response.content
 
 
-async def test_a_name_like_that_of_a_source_is_not_taken_for_it() -> None:
-    response = await PLANNER.complete(asked("Compare amounts between fi_reports and bpc_reporting"))
+@pytest.mark.parametrize("words", [("fi_reports",), ("sales", "inventory")])
+async def test_a_source_that_there_is_not_is_named_and_not_guessed(words: tuple[str, ...]) -> None:
+    sources = " and ".join(words if len(words) > 1 else (*words, "bpc_reporting"))
+    response = await PLANNER.complete(asked(f"Compare amounts between {sources}"))
     assert not response.tool_calls
     assert response.content is not None
-    assert "I did not understand: fi_reports (do you mean fi_reporting?)." in response.content
-
-
-async def test_a_source_unlike_all_others_is_not_requested() -> None:
-    response = await PLANNER.complete(asked("Compare amounts between sales and inventory"))
-    assert not response.tool_calls
-    assert response.content is not None
-    assert "I did not understand: sales, inventory." in response.content
-    assert "fi_reporting" in response.content
+    reason, *others = response.content.split("\n")
+    assert all(word in reason for word in words)
+    assert "fi_reporting" in "".join(others)
 
 
 @pytest.mark.parametrize(
@@ -161,38 +157,6 @@ async def test_streaming_ends_with_the_whole_answer() -> None:
     assert isinstance(items[-1], ModelResponse)
     deltas = [item.text for item in items if isinstance(item, ModelDelta)]
     assert "".join(deltas) == items[-1].content
-
-
-async def test_a_comparison_with_a_number_of_differences_lists_them_next() -> None:
-    arguments = {"source_a": "fi_reporting", "source_b": "bpc_reporting", "measures": ["amount"]}
-    call = ToolCall("c1", "compare_sources", arguments)
-    question = "compare amount of fi_reporting and bpc_reporting, show the 3 largest differences"
-    result = {"cache_key": "cmp", "summary": {"groups": 12}, "top_differences": []}
-
-    response = await PLANNER.complete(answered(question, call, result))
-
-    [then] = response.tool_calls
-    assert then.name == "get_comparison_rows"
-    assert json.loads(then.arguments) == {"cache_key": "cmp", "limit": 3}
-
-
-@pytest.mark.parametrize(
-    ("question", "status"),
-    [
-        ("compare amounts of fi_reporting and bpc_reporting, only major differences", "major_diff"),
-        ("fi_reporting vs bpc_reporting, amount, tolerance 2 %, only minor gaps", "minor_diff"),
-        ("compare amounts of fi_reporting and bpc_reporting, only the largest difference", None),
-        ("which periods match between fi_reporting and bpc_reporting in amount?", "match"),
-        ("amounts of fi_reporting vs bpc_reporting, tolerance 2 %, which match?", "match"),
-        ("fi_reporting vs bpc_reporting, amount, which does fi_reporting lack?", "missing_in_a"),
-    ],
-)
-async def test_a_class_of_a_comparison_is_listed_next(question: str, status: str | None) -> None:
-    call = ToolCall("1", "compare_sources", (await plan(question))[1])
-    response = await PLANNER.complete(answered(question, call, {"cache_key": "k"}))
-    [listed] = response.tool_calls
-    stated = {"status": status} if status else {"limit": 1}
-    assert json.loads(listed.arguments) == {"cache_key": "k", **stated}
 
 
 UNITS = Vocabulary(

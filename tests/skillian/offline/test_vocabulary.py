@@ -25,18 +25,30 @@ def test_the_form_in_which_names_are_compared(text: str, form: str) -> None:
 
 
 def test_quotes_hold_a_name_together_and_apostrophes_are_none() -> None:
-    words = split("what's in 'North America', it doesn't say \"A and B\"?")
+    words = split("what's in 'North America', it says \"A and B\"?")
     assert [word.text for word in words if word.is_quoted] == ["North America", "A and B"]
     assert [word.plain for word in words][:2] == ["what", "in"]
-    assert "not" in [word.plain for word in words]
 
 
 def test_numbers_and_signs() -> None:
-    words = [word.text for word in split("company>=1001, 03/2024; 0.05 or 1 %.")]
-    assert words == ["company", ">=", "1001", "03/2024", "0.05", "or", "1", "%"]
+    words = [word.text for word in split("company=1001, 03/2024; 0.05 or 1 % of A+ and -5.")]
+    assert words == [
+        "company",
+        "=",
+        "1001",
+        "03/2024",
+        "0.05",
+        "or",
+        "1",
+        "%",
+        "of",
+        "A+",
+        "and",
+        "-5",
+    ]
 
 
 @given(st.text(max_size=100))
 def test_words_stand_where_they_say(text: str) -> None:
     for word in split(text):
-        assert word.text in text[word.start : word.end] or word.text == "not"
+        assert word.text in text[word.start : word.end]

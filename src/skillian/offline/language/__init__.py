@@ -1,1 +1,1 @@
-"""From the text of a question to what it says, by the grammar and the catalogue."""
+"""From the text of a question to what it says, by a table of phrases and one of clauses."""

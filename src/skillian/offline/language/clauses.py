@@ -1,385 +1,350 @@
-"""The clauses of a question: from their tokens to what the question says."""
+"""The clauses of a question: which kinds of tokens each has, and what it says."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
 
-from skillian.offline.language.arrangement import arranged
-from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
-from skillian.offline.language.filters import Operator, years_of
-from skillian.offline.language.grammar import clauses_of, unread_words
-from skillian.offline.language.lexicon import ORDINALS, PERIODIC
-from skillian.offline.language.said import Direction, Reading
-from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary, is_plural
+from skillian.offline.language.filters import Parts, both, years_of
+from skillian.offline.language.lexicon import KINDS, data_of
+from skillian.offline.language.periods import Period, dated, period_of
+from skillian.offline.language.tokens import Token, as_number
+from skillian.offline.language.vocabulary import Vocabulary, plain
 
-_MOST_ROWS = 1000
-
-_OPERATORS: dict[str, Operator] = {
-    **dict.fromkeys(("since", "from", "onwards"), "gte"),
-    **dict.fromkeys(("until", "backwards"), "lte"),
-    "after": "gt",
-    "before": "lt",
+_NAMES = {
+    "source": {"": "sources"},
+    "measure": {n: n for n in ("measures", "removed", "replaced")}
+    | {"": "ordered", "look": "", "ne": ""},
+    "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
+    | {"": "members", "ne": ""},
+    "stepwise": {"": "groups"},
+    "tolerance": {"removed": "removed", "": ""},
 }
-_AFTER_ONLY = {"bound", "range", "groups", "ranked"}
-_SAYS = {"off": "compare"}
-_AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead", "instead_of"}
-_RANKING = {"most", "least", "descending", "ascending"}
-_SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
+"""Where the names of each kind of token go, by the clause that it is in."""
+_SIGNS = {"most": "-", "desc": "-", "least": "", "asc": ""}
+_OPERATORS = {
+    "since": "gte",
+    "onwards": "gte",
+    "after": "gt",
+    "until": "lte",
+    "before": "lt",
+    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded", "leave"), "ne"),
+}
+_ROUTE = {
+    "from": {"origin", "from", "departure", "sender", "start"},
+    "to": {"destination", "to", "arrival", "receiver", "end", "dest"},
+}
+_MOST_ROWS, _ENDS = 1000, 2
+_PLAIN_NOT = {"not", "no", "isn't", "aren't"}
+_ASKING = {"which", "how_many", "how_much"}
+_LIMITING = {"ignore", "tolerance", "within"}
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    """The regular expression of a form, over the kinds of tokens with a space after each."""
+    words = (re.fullmatch(r"([^?*]+)([?*]?)", word) for word in form.lower().split())
+    return re.compile("".join(f"(?:(?:{w[1]}) ){w[2]}" for w in words if w))
+
+
+_GRAMMAR = data_of("grammar.toml")
+_FORMS = [(n, _pattern(form)) for n, forms in _GRAMMAR["clauses"].items() for form in forms]
+_CLASHES = [(form, reason) for reason, forms in _GRAMMAR["clashes"].items() for form in forms]
+
+
+class UnclearError(Exception):
+    """Why a question has no call: words without a meaning, or a sentence."""
+
+
+def refuse(*doubts: tuple[object, str]) -> None:
+    """Refuse a question for the first reason that applies."""
+    for is_unclear, reason in doubts:
+        if is_unclear:
+            raise UnclearError(reason)
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Reads each clause by the method of its name; without one, its kinds of tokens are enough."""
+class Reading:
+    """What a question says, in the language of the tools.
 
-    _tokens: Sequence[Token]
-    _vocabulary: Vocabulary
-    _conditions: Conditions
-    _reading: Reading = field(default_factory=Reading)
-    _before: str = ""
-    _counts_rows: bool = False
-    _excludes: bool = False
-    _alone: str = ""
-    _sign: str | None = None
+    `members` are dimensions whose members are asked for, and the order is `sign` and `ordered`.
+    `says` are the kinds of tokens that show what is requested. Without what is `unread` a call
+    would answer another question. `parts` are the places of the tokens of each clause, without a
+    name if it is not read.
+    """
+
+    sources: list[str] = field(default_factory=list[str])
+    measures: list[str] = field(default_factory=list[str])
+    groups: list[str] = field(default_factory=list[str])
+    members: list[str] = field(default_factory=list[str])
+    filters: dict[str, Parts] = field(default_factory=dict[str, Parts])
+    limits: dict[str, Any] = field(default_factory=dict[str, Any])
+    units: list[str] = field(default_factory=list[str])
+    count: int | None = None
+    sign: str | None = None
+    ordered: list[str] = field(default_factory=list[str])
+    cleared: list[str] = field(default_factory=list[str])
+    removed: list[str] = field(default_factory=list[str])
+    replaced: list[str] = field(default_factory=list[str])
+    is_singular: bool = False
+    says: dict[str, str] = field(default_factory=dict[str, str])
+    clauses: list[str] = field(default_factory=list[str])
+    unread: list[str] = field(default_factory=list[str])
+    tokens: Sequence[Token] = ()
+    parts: list[tuple[str, range]] = field(default_factory=list[Any])
+
+    @property
+    def named(self) -> list[str]:
+        """The dimensions to group by."""
+        return list(dict.fromkeys((*self.members, *self.groups)))
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the clauses of tokens; periods without a year are of `years` if none has one."""
+
+    tokens: Sequence[Token]
+    vocabulary: Vocabulary
+    years: frozenset[int]
+    reading: Reading = field(default_factory=Reading)
 
     def read(self) -> Reading:
-        """The reading."""
-        reading = self._reading
-        reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
-        reading.unread += unread_words(self._tokens)
-        reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
-        if self._tokens and self._tokens[0].kind == "and":
-            reading.says["and"] = self._tokens[0].text
-        clauses, stops = clauses_of(arranged(self._tokens))
-        if stops and not reading.unread:
-            reading.unread += unread_words(self._tokens, stops[0])
-        is_whole = not reading.unread
-        for name, part in clauses:
-            reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
-            # "went to Nice", "only until May"
-            leading = {"verb", "only"} if name in _AFTER_ONLY else {"verb"}
-            meant = part[1:] if part[0].kind in leading else part
+        """What the tokens say."""
+        reading, at, line, texts = self.reading, 0, "", list[tuple[int, str]]()
+        reading.tokens = self.tokens
+        periods = [item.period for token in self.tokens for item in token.items if item.period]
+        self.years = frozenset(p.first.year for p in periods if p.has_year) or self.years
+        while at < len(self.tokens):
+            name, length = self._clause(self.tokens[at:])
+            part = self.tokens[at : at + length]
+            text = " ".join(f"{token.prep} {token.text}".strip() for token in part)
+            reading.parts.append((name, range(at, at + length)))
             try:
-                self._check_after(name, meant)
-                getattr(self, name, bool)(meant)
-            except NotReadError as error:
-                reading.refused.append(part)
-                if is_whole:
-                    reading.unread.append(str(error))
-                    reading.instead += error.instead
-            else:
-                reading.parts.append((name, part))
-                names = [token.name for token in of_kinds(part, {"dimension"})]
-                reading.cleared += names if name == "cleared" else ()
-                reading.those += names if name == "edit" else ()
-            self._before = name
-            if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
-                self._excludes = name == "exclusion"
-        if is_whole:
-            self._check_whole([name for name, _ in clauses])
-        reading.filters = self._conditions.arguments()
-        timed = [name for name in reading.filters if name in self._vocabulary.of_periods]
-        first, *others = [years_of([reading.filters[name]]) for name in timed] or [frozenset[int]()]
-        if others and not first.intersection(*others):  # "June 2024 and 2023"
-            reading.unread.append(f"{' and '.join(timed)} (no period has both)")
+                is_one = len(part[-1].items or part[-1].names) != _ENDS
+                refuse((not name or ("both" in {t.kind for t in part} and is_one), text))
+                for token in part:
+                    reading.says[token.kind] = token.text
+                    self._take(name, token, text)
+                values = [token for token in part if token.kind == "value"]
+                if name == "replaced":
+                    items = [item for value in values for item in value.items]
+                    reading.replaced += [v for i in items for of in i.values.values() for v in of]
+                elif values:
+                    self._where(name, values, part, text)
+                if name in {"limit", "amended"}:
+                    self._limit(part, text)
+            except UnclearError as error:
+                reading.unread.append(str(error))
+                reading.parts[-1] = ("", range(at, at + length))
+            at += length
+            texts.append((len(line), text))
+            line += f"{', ' * bool(part[0].mark)}{self._sign(name, part)} "
+            reading.clauses.append(name)
+        for form, reason in _CLASHES if not reading.unread else ():
+            if match := re.search(form, line):
+                said = [text for start, text in texts if start < match.end()]
+                reading.unread.append(f"{said[-1]} ({reason})")
+        reading.unread += [text for is_unclear, text in self._doubts(line) if is_unclear]
         return reading
 
-    def _check_after(self, name: str, part: Sequence[Token]) -> None:
-        """Refuse "how many bikes", "the sum of both", and "the first 3 months of 2024"."""
-        said, is_source = self._reading.says, part[0].kind == "source"
-        is_of = self._before == name == "source" and bool(part[0].prep)
-        is_of &= not self._reading.is_comparison  # "products of suppliers"
-        is_of |= [each.kind for each in part] == ["by", "source"] and "verb" not in said
-        is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
-        is_counted = is_source if "total" in said else "how_many" in said and not is_source
-        is_first = self._before == "listed" and part[0].kind == "label"
-        # "output in area P01", where P01 is a plant
-        is_strange = name == "members" and part[0].kind == "dimension" and part[0].prep
-        refuse_if(is_of or (is_asked and is_counted) or is_first or is_strange, part)
+    def _clause(self, tokens: Sequence[Token]) -> tuple[str, int]:
+        """The name and the number of tokens of the longest clause at the beginning of tokens."""
+        kinds = "".join(f"{', ' * bool(t.mark and at)}{t.kind} " for at, t in enumerate(tokens))
+        found = [(match.end(), name) for name, form in _FORMS if (match := form.match(kinds))]
+        ends = next((len(kinds[:end].split()) for end, name in found if name == "range"), 0)
+        values = [{*token.values} for token in tokens[:ends] if token.kind == "value"]
+        if len(values) == _ENDS and values[0].isdisjoint(values[1]):
+            found = [(end, name) for end, name in found if name != "range"]
+        end, name = max(found, key=lambda each: each[0], default=(0, ""))
+        return name, len(kinds[:end].split()) or 1
 
-    def _check_whole(self, names: Sequence[str]) -> None:
-        """Refuse what only the whole question shows to have several readings."""
-        reading = self._reading
-        if "verb" in reading.says and not (reading.measures or reading.ordered_by):
-            reading.unread.append(reading.says["verb"])
-        if reading.count and not (reading.direction or self._counts_rows):
-            reading.unread.append(f"{reading.count} (which ones?)")
-        if self._alone and not reading.members:
-            reading.unread.append(self._alone)
-        places = [at for at, name in enumerate(names) if name == "source"]
-        if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
-            between = _SCOPED & {*names[places[0] : places[-1]]}
-            after = _SCOPED & {*names[places[-1] :]}
-            grouped = {"groups"} & {*names[: places[0]]}
-            if between & (between if after else grouped):  # "by country in erp, by month in web"
-                reading.unread.append("conditions for each of two sources")
+    def _sign(self, name: str, part: Sequence[Token]) -> str:
+        """The name of a clause with + if it cannot belong to a noun, or else -."""
+        value, kinds = part[-1] if part[-1].items else part[0], {token.kind for token in part}
+        is_bare = not any(token.prep or token.label for token in part)
+        is_bare &= not (name == "eq" and kinds & {"only", "verb", "by", "both"})
+        is_code = len(value.items) > 1 or value.text[-1:].isdecimal()
+        if name == "eq" and is_code and not self.reading.clauses:
+            is_bare = False  # unlike a verb, as in "export revenue"
+        if name == "sorted":
+            is_bare = part[-1].text.lower().endswith(("ing", "asc", "desc"))
+        if name == "eq" and {*value.values} <= {*self.vocabulary.timed}:
+            name = "timed" if len(value.items) == 1 else "several"
+        return f"{part[0].kind if name == 'said' else name}{'-' if is_bare else '+'}"
 
-    def source(self, part: Sequence[Token]) -> None:
-        says, at = self._reading.says.keys(), part[-1].at
-        after = [each for each in self._tokens if each.at > at and each.kind != "prep"]
-        named = {*self._reading.sources, *(t.name for t in of_kinds(part, {"source"}))}
-        is_last = not after or after[0].mark or after[0].kind == "source"
-        if part[-1].kind == "only" and says & {"which", "exists", "describe"}:
-            self.only_in([of_kinds(part, {"source"})[-1], part[-1]])
-        elif part[-1].kind == "only" and is_last:  # "web_shop vs erp, erp only", "why, erp only"
-            refuse_if(len(named) > 1 or says & {"why", "drill", "rows"}, part)
-        for token in of_kinds(part, {"source"}):
-            if token.name not in self._reading.sources:
-                self._reading.sources.append(token.name)
+    def _doubts(self, line: str) -> list[tuple[object, str]]:
+        """What only the whole question shows to have several readings."""
+        reading, says = self.reading, self.reading.says
+        is_listed = reading.sign is not None or says.keys() & {"gap", "first", "major", "minor"}
+        is_each = any("ne" in reading.filters.get(name, {}) for name in reading.groups)
+        is_each &= "every" in says and len(reading.named) > 1
+        is_open = "ranked" in line and reading.ordered and not (reading.members or reading.count)
+        if noun := re.search(r"(eq|ne). measures- ", line):
+            reading.says["of_noun"] = noun[0]
+        return [
+            (len(reading.ordered) > 1, "two orders"),
+            (is_each, f"{says.get('every')} (each apart, or all of them?)"),
+            ("verb" in says and not (reading.measures or reading.ordered), says.get("verb", "")),
+            ("verb" in reading.clauses and not says.keys() & _ASKING, says.get("verb", "")),
+            (reading.count and not is_listed, f"{reading.count} (which ones?)"),
+            (is_open, "the largest of what?"),
+            (reading.ordered and not (is_listed or says.keys() & {"rank", "ordered"}), "by what?"),
+        ]
 
-    def measures(self, part: Sequence[Token]) -> None:
-        measures = of_kinds(part, {"measure"})
-        names = list(dict.fromkeys(token.name for token in measures))
-        is_other = bool(self._reading.measures) and names != self._reading.measures
-        is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
-        refuse_if(is_other or is_noun or self._before in {"order", "by_measure"}, measures)
-        self._reading.measures = names
+    def _take(self, name: str, token: Token, text: str) -> None:
+        """Note the names, the order and the number of rows that a token of a clause says."""
+        reading = self.reading
+        if token.kind in _NAMES:
+            of = _NAMES[token.kind]
+            names: list[str] = getattr(reading, of.get(name, of[""]), [])
+            names = [] if "not" in reading.says and name == "only_in" else names
+            names += [each for each in token.names or (token.kind,) if each not in names]
+        if token.kind in _SIGNS:
+            reading.sign = _SIGNS[token.kind]
+        if token.kind == "gap" and name == "ranked" and not reading.members:
+            reading.is_singular = plain(token.text) == token.text.lower()
+        if token.kind == "dimension" and name in {"members", "ranked", "noun"}:
+            reading.is_singular = plain(token.text) == token.text.lower()
+            refuse((f"most {token.text}".lower() in text.lower(), text))
+        is_row = KINDS.get(plain(token.text)) == "rows"
+        refuse((name == "look" and token.kind == "measure" and not is_row, text))
+        reading.units += [token.text] if name == "unit" else []
+        if token.kind == "number" and name != "limit":
+            number = as_number(token.text)
+            is_count = number is not None and number == int(number) and 0 < number <= _MOST_ROWS
+            refuse((reading.count or not is_count, text))
+            reading.count = int(number or 0)
 
-    def groups(self, part: Sequence[Token]) -> None:
-        is_limited = self._before in {"limit", "over"} and not part[0].mark
-        is_each = is_limited and part[0].text.lower() != "by"  # "a tolerance of 2 EUR each month"
-        refuse_if(is_each or (self._before == "order" and not part[0].mark), part)
-        names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
-        self._reading.breakdown = list(dict.fromkeys(names))
+    # Which part of it
 
-    def periodic(self, part: Sequence[Token]) -> None:
-        name = self._vocabulary.dimensions.get(PERIODIC[part[0].name])
-        if name is None:
-            raise NotReadError(part[0].text)
-        self._reading.breakdown.append(name)
-
-    def members(self, part: Sequence[Token]) -> None:
-        dimensions = of_kinds(part, {"dimension"})
-        is_which = bool(of_kinds(part, {"which"}))
-        refuse_if(self._before == "order" or (is_which and self._reading.direction), part)
-        self._counts_rows |= is_which
-        self._reading.members += [t.name for t in dimensions if t.name not in self._reading.members]
-        if dimensions:
-            self._reading.is_singular |= not is_plural(dimensions[-1].text)
-        self.count(part)
-
-    def condition(self, part: Sequence[Token]) -> None:
-        is_marked = bool(part[0].mark) and bool(part[0].prep or of_kinds(part, {"only"}))
-        before = [t.kind for t in self._tokens if t.at < part[0].at and t.kind != "prep"]
-        is_marked |= before[-1:] == ["but"]  # "not bikes but helmets"
-        is_timed = self._conditions.is_timed(part) and not self._conditions.excludes_quarters
-        # "without Germany, bikes", "without private surgery"
-        refuse_if(self._excludes and not (is_marked or is_timed), part)
-        periods = [token for token in part if token.period is not None]
-        is_end = bool(periods) and part[0].kind == "by"  # "by May 2026"
-        is_pair = self._before == "compared" and len(periods) > 1  # "compare 2023 and 2024"
-        refuse_if(is_end or is_pair, part)
-        is_beside = self._before == "limit" and not (part[0].mark or part[0].prep)
-        refuse_if(is_beside and "ignore" in self._reading.says, part)  # "ignore 5 EUR and bikes"
-        self._check_opening(part)
-        self._check_group(part, part[0].prep is None or part[0].prep.text.lower() == "in")
-        self._conditions.add(part, "eq")
-
-    def _check_opening(self, part: Sequence[Token]) -> None:
-        """Refuse "direct comparison of …", where direct is a value, and no verb or adjective."""
-        is_bare = len(part) == 1 and part[0].kind == "value" and not (part[0].prep or self._before)
-        behind = [token for token in self._tokens if token.at > part[-1].at]
-        after = next((token for token in behind if token.kind != "prep"), None)
-        if is_bare and after is not None and not (behind[0].mark or after.mark):
-            refuse_if(after.kind not in _AFTER_VALUE and not after.text.isdigit(), part)
-
-    def _check_group(self, part: Sequence[Token], is_plain: object) -> None:
-        """Refuse "by country and month, channel not web": is the channel a group, too?"""
-        before = [token for token in self._tokens if token.at < part[0].at and token.kind != "aux"]
-        last = next((token for token in reversed(before) if token.kind != "prep"), part[0])
-        is_own = any(last.name in token.values for token in part)
-        is_group = self._before == "groups" and len(self._reading.breakdown) > 1 and is_own
-        refuse_if(is_plain and is_group and part[0].mark in {"", ":"}, part)
-
-    def exclusion(self, part: Sequence[Token]) -> None:
-        is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
-        is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
-        after = next((each for each in self._tokens if each.at > part[-1].at), part[-1])
-        is_noun = part[0].text.lower() == "no" and after.kind == "measure" and not after.mark
-        # "France, Germany excluded", "which do not have web orders", "no web revenue"
-        refuse_if(is_list or is_plain or is_noun, part)
-        self._check_group(part, part[0].text.lower().endswith(("not", "n't", "n\u2019t", "than")))
-        self._conditions.add(part, "ne")
-
-    def forgiven(self, part: Sequence[Token]) -> None:
-        refuse_if(not self._reading.thresholds or self._before == "over", part)
-
-    def bound(self, part: Sequence[Token]) -> None:
-        operator = _OPERATORS.get(part[0].kind, "eq")
-        is_route = part[0].kind in {"from", "to"}
-        is_timed = self._conditions.is_timed(part)
-        is_relative = any(t.period is not None and t.period.is_relative for t in part)
-        # "the month after March", "not from Milan to Nice"
-        is_next = self._before == "members" and part[0].kind in {"after", "before"}
-        is_next |= is_route and self._before == "exclusion"
-        is_now = part[0].kind == "to" and is_timed  # until June, or now June?
-        is_of = is_route and not is_timed and of_kinds(part, {"label"})  # "plants from P01"
-        refuse_if(is_next or is_now or is_of, part)
-        is_place = not self._conditions.is_ordered(part)
-        if part[0].kind == "from" and (is_place or is_relative):
-            operator = "eq"  # "from EMEA", "from last year"
-        self._conditions.add(part, operator)
-
-    def onwards(self, part: Sequence[Token]) -> None:
-        self._conditions.add(part, _OPERATORS[part[-1].kind])
-
-    def range(self, part: Sequence[Token]) -> None:
-        if part[0].kind == "value" and of_kinds(part, {"to"}):  # "Milan to Nice"
-            part = [Token("from", "", ""), *part]
-        ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
-        joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
-        first = part[: ends[0]] if ends else part
-        is_number = bool(of_kinds(first, {"label"})) and as_number(first[-1].text) is not None
-        is_ordered = is_number or self._conditions.is_ordered(first)
-        if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
-            self.condition(part[: joins[-1]])  # "for company 1001, May to July"
-            self.range(part[joins[-1] + 1 :])
-        elif not ends or (is_ordered and len(self._conditions.groups(part)) == 1):
-            self._conditions.add(part, "between")
-        else:  # "from Milan to Nice", "for EMEA until June"
-            self.bound(part[: ends[0]])
-            self.bound(part[ends[0] :])
-
-    def ranked(self, part: Sequence[Token]) -> None:
-        kind: Direction = "least" if of_kinds(part, {"least"}) else "most"
-        is_second = bool(self._reading.members and of_kinds(part, {"dimension"}))
-        refuse_if(self._reading.direction not in {"", kind} or is_second, part)  # "for the top one"
-        self._order("-" if kind == "most" else "", part)
-        self._reading.direction = kind
-        self._counts_rows = True
-        measures = of_kinds(part, {"measure"})
-        refuse_if(part[0].text.lower() == "most" and part[-1].kind == "dimension", part)
-        gaps = of_kinds(part, {"gap"})
-        if gaps and not self._reading.members:
-            self._reading.is_singular = not is_plural(gaps[-1].text)
-        if measures and gaps:
-            self.measures(part)
-        elif measures:  # "the highest revenue by country": of each?
-            self._alone = "" if self._reading.members else text_of(part)
-            self._reading.ordered_by += [token.name for token in measures]
-        self.members(of_kinds(part, {"dimension", "number"}))
-
-    def by_measure(self, part: Sequence[Token]) -> None:
-        is_ranked = self._reading.count or of_kinds(self._tokens, _RANKING)
-        refuse_if(not is_ranked or self._reading.ordered_by, part)  # "by revenue and by orders"
-        self._reading.ordered_by.append(part[-1].name)
-
-    def listed(self, part: Sequence[Token]) -> None:
-        refuse_if(of_kinds(part, {"dimension"}), part)  # "the first 3 months"
-        self._counts_rows = True
-        self.count(part)
-
-    def count(self, part: Sequence[Token]) -> None:
-        numbers = of_kinds(part, {"number"})
-        if numbers and (numbers[0].text != "one" or of_kinds(part, {"dimension"})):
-            number = as_number(numbers[0].text) or 0
-            is_listed = number in range(1, _MOST_ROWS + 1)
-            refuse_if(self._reading.count is not None or not is_listed, part)
-            self._reading.count = int(number)
-
-    def order(self, part: Sequence[Token]) -> None:
-        sign = "-" if of_kinds(part, {"descending"}) else ""
-        names = [token.name for token in of_kinds(part, {"measure", "dimension"})]
-        if of_kinds(part, {"descending", "ascending"}):
-            self._order(sign, part)
-        ordered = {name.removeprefix("-") for name in self._reading.ordered_by}
-        refuse_if(self._reading.direction and ordered - {*names}, part)
-        self._reading.ordered_by += [sign + name for name in names]
-
-    def _order(self, sign: str, part: Sequence[Token]) -> None:
-        """Refuse two orders: "the top 3, lowest first"."""
-        refuse_if(self._sign not in {None, sign}, part)
-        self._sign = sign
-
-    def direction(self, part: Sequence[Token]) -> None:
-        sign, text = "-" if part[-1].kind == "descending" else "", part[-1].text.lower()
-        self._order(sign, part)
-        is_bare = self._before in {"groups", "members"} and ("asc" in text or "desc" in text)
-        ordered = self._reading.ordered_by or self._reading.measures
-        refuse_if(is_bare or len(ordered) > 1, part)  # "by month descending"
-        self._reading.ordered_by = [sign + each.removeprefix("-") for each in ordered]
-        if not ordered:  # of the last question
-            self._reading.direction = "most" if sign else "least"
-
-    def rank(self, part: Sequence[Token]) -> None:
-        self.groups(part)
-        self.measures(part)
-        self._reading.ordered_by.append(f"-{self._reading.measures[0]}")
-
-    def limit(self, part: Sequence[Token]) -> None:
-        is_stated = of_kinds(part, {"forgiven", "excluded", "within", "ignore", "tolerance"})
-        is_own = of_kinds(part, {"gap", "within", "cents", "tolerance"})
-        refuse_if(not is_stated or (self._before == "measures" and not is_own), part)
-        if measures := of_kinds(part, {"measure"}):
-            self.measures(measures)
-        self._reading.units += add_limits(part, self._reading.thresholds)
-
-    def over(self, part: Sequence[Token]) -> None:
-        is_gap = "gap" in self._reading.says or part[-1].kind == "off"
-        is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
-        refuse_if(not (is_gap or is_of_gap), part)
-        self._reading.units += add_limits(part, self._reading.thresholds)
-
-    def in_unit(self, part: Sequence[Token]) -> None:
-        self._reading.units.append(part[-1].text)
-
-    def missing(self, part: Sequence[Token]) -> None:
-        self._reading.says.setdefault("missing", text_of(part))
-        # "kg without invoices", "web_shop minus erp"
-        is_bare = part[-1].kind == "source" and not (part[-1].prep or part[1].kind == "exists")
-        is_other = is_bare or self._reading.measures or part[0].text == "minus"
-        refuse_if(part[0].kind == "not" and is_other, part)
-        before = [each for each in self._tokens if each.at < part[0].at][-1:]
-        lacking = before if part[0].text.lower() == "lack" else part  # "what does erp lack"
-        for token in of_kinds(lacking, {"source"}):
-            refuse_if(self._reading.lacking not in {"", token.name}, part)
-            self.source([token])
-            self._reading.lacking = token.name
-
-    def only_in(self, part: Sequence[Token]) -> None:
-        [source] = of_kinds(part, {"source"})
-        refuse_if(not (of_kinds(part, {"exists"}) or source.prep), part)
-        self.source([source])
-        self._reading.says.setdefault("missing", text_of(part))
-        self._reading.only_in = source.name
-
-    def place(self, part: Sequence[Token]) -> None:
-        refuse_if(part[0].name not in ORDINALS, part)  # "limit differences"
-        self._reading.ordinal = ORDINALS[part[0].name]
-        self._reading.says["ordinal"] = text_of(part)
-
-    def replaced(self, part: Sequence[Token]) -> None:
-        """Note what a follow-up question replaces: "rail instead of road"."""
-        measures = [token.name for token in of_kinds(part, {"measure"})]
-        if measures or not of_kinds(part, {"value", "period", "name"}):
-            self._reading.replaced[""] = measures or [part[-1].name]
+    def _where(self, name: str, values: Sequence[Token], part: Sequence[Token], text: str) -> None:
+        """Add the conditions of a clause."""
+        kinds, value = [token.kind for token in part], values[0]
+        operator = next((_OPERATORS[kind] for kind in kinds if kind in _OPERATORS), "eq")
+        is_list = kinds[-1] == "excluded" and "," in value.joins
+        is_which = "which" in self.reading.says and part[0].text.lower() in _PLAIN_NOT
+        is_after = (
+            name in {"bound", "place"} and value.prep and value is part[-1] and not value.label
+        )
+        is_timed = bool({*value.values} & {*self.vocabulary.timed})
+        is_until = is_timed and "by" in kinds  # "by May 2024"
+        refuse((is_list or is_which or is_after or is_until, text))
+        if name == "range" and (is_timed or kinds[0] == "between"):
+            ends = tuple(item for each in values for item in each.items)
+            refuse(
+                (len(ends) != _ENDS or not value.values.keys() <= values[-1].values.keys(), text)
+            )
+            self._add(value, "between", ends)
             return
-        for name, tokens in self._conditions.groups(part):
-            self._reading.replaced[name] = [
-                v for t in tokens for v in self._conditions.values_of(t, name)
-            ]
+        toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []
+        toward = ["from", "to"] if name == "range" else [*toward, ""]
+        for each, way in zip(values, toward, strict=False):
+            refuse((way and {*each.values} & {*self.vocabulary.timed}, text))
+            self._add(each, operator, each.items, way)
 
-    def removed(self, part: Sequence[Token]) -> None:
-        last = part[-1]
-        self._reading.removed.append(last.kind if last.kind == "tolerance" else last.name)
+    def _add(self, value: Token, operator: str, items: Sequence[Token], toward: str = "") -> None:
+        """Add a condition on the dimension of a value."""
+        name, text = self._dimension_of(value, items, toward), value.text
+        meant = [self._meant(item, name) for item in items]
+        each, periods = [values for values, _ in meant], [period for _, period in meant if period]
+        found = list(dict.fromkeys(v for values in each for v in values))
+        first, last = list(each[0][:1]), list(each[-1][-1:])
+        is_unordered = periods != sorted(periods, key=lambda period: period.first)
+        is_undated = any(item.period and not item.period.has_year for item in items)
+        refuse(("nor" in value.joins and operator != "ne", text))
+        refuse((toward and all(map(str.isdecimal, found)), text))  # "from September", which is 9
+        refuse((is_unordered and (is_undated or operator == "between"), text))
+        if operator in {"eq", "ne"}:
+            steps = {b.first - a.last for a, b in pairwise(periods)}
+            is_wide = len(found) > len(items) or any(not period.is_year for period in periods)
+            is_run = operator == "eq" and len(periods) == len(items) and is_wide and len(found) > 1
+            is_run = is_run and steps <= {timedelta(1)}
+            is_split = self.vocabulary.is_open(name) and len(found) > len(items) and not is_run
+            refuse((is_split or len({period.length for period in periods}) > 1, text))
+            parts: Parts = {"gte": first, "lte": last} if is_run else {operator: found}
+        else:
+            is_period = all(map(period_of, found))
+            is_number = operator == "between" and all(map(str.isdecimal, found))
+            is_number &= len({*map(len, found)}) == 1  # 10 may be a text that is before 9
+            is_one = operator == "between" or len(items) == 1
+            refuse((not (is_period or is_number) or not is_one or first > last, text))
+            parts = {operator: last if operator in {"gt", "lte"} else first}
+            parts = {"gte": first, "lte": last} if operator == "between" else parts
+        combined = both(self.reading.filters.get(name, {}), parts)
+        refuse((combined is None, f"{text} (a second condition on {name})"))
+        self.reading.filters[name] = combined or parts
 
-    def compared(self, part: Sequence[Token]) -> None:
-        is_negated = part[0].kind in {"not", "dont"}
-        refuse_if(is_negated and "which" not in self._reading.says, part)  # "do not compare them"
+    def _dimension_of(self, value: Token, items: Sequence[Token], toward: str) -> str:
+        """The one dimension that a value belongs to; `toward` is "from" or "to" before it."""
+        names = [value.label] if value.label else list(value.values)
+        words = {name: {*plain(name).split()} for name in names}
+        if toward:
+            against = _ROUTE["to" if toward == "from" else "from"]
+            meant = [name for name in names if words[name] & _ROUTE[toward]]
+            names = meant or [n for n in names if not (words[n] & against or value.label)]
+        stated = {n for token in self.tokens if token.kind == "dimension" for n in token.names}
+        if {*names} <= {*self.vocabulary.timed}:
+            names = [name for name in names if name in stated] or self._longest(names, items)
+        refuse((len(names) != 1, f"{value.text} ({' or '.join(names)}?)" if names else value.text))
+        return names[0]
 
-    def amended(self, part: Sequence[Token]) -> None:
-        refuse_if(len(part) == 1 or self._reading.thresholds, part)
-        self._reading.units += add_limits(part, self._reading.thresholds)
-        self._reading.says["amended"] = text_of(part)
+    def _longest(self, names: list[str], items: Sequence[Token]) -> list[str]:
+        """The longest dimension that has these periods, if the others that have are its parts."""
+        having = list[str]()
+        for name in names if len(names) > 1 else ():
+            with suppress(UnclearError):
+                having += [name for _ in [self._meant(item, name) for item in items]][:1]
+        described = self.vocabulary.dimensions
+        of = {n: [{n, *words.parts} for words in described[n]] for n in having}
+        return [n for n in having if all({*having} <= parts for parts in of[n])] or names
 
-    def counted(self, part: Sequence[Token]) -> None:
-        raise NotReadError(text_of(part))
+    def _meant(self, item: Token, name: str) -> tuple[tuple[str, ...], Period | None]:
+        """The values of the dimension that a token means, and the days of a period."""
+        values = self.vocabulary.values(name)
+        period = dated(item.period, self.years or years_of(values)) if item.period else None
+        found = item.values.get(name, ())
+        if period is None:
+            doubt = "of which year" if item.period else " or ".join(found)
+            is_exact = item.text in found and item.text.isupper()
+            found = (item.text,) if is_exact else found
+            refuse((len(found) != 1, f"{item.text} ({doubt}?)"))
+            return found, period_of(found[0]) if name in self.vocabulary.timed else None
+        if self.vocabulary.is_open(name):
+            return tuple(dict.fromkeys((period.first.isoformat(), period.last.isoformat()))), period
+        known = {value: each for value in values if (each := period_of(value))}
+        within = [v for v, p in known.items() if period.first <= p.first and p.last <= period.last]
+        length = known[within[0]].length if within else 0
+        is_part = length and ((period.first.month - 1) % length or period.length % length)
+        refuse((not within or is_part, f"{item.text} (there is no such {name})"))
+        return tuple(sorted(within, key=lambda value: known[value].first)), period
 
-
-def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
-    """What the tokens of a question say; periods without a year are of `years`."""
-    periods = [token.period for token in tokens if token.period is not None]
-    named = {period.first.year for period in periods if period.has_year}
-    dimensions = {token.name for token in of_kinds(tokens, {"dimension"})}
-    return _Reader(tokens, vocabulary, Conditions(vocabulary, named or {*years}, dimensions)).read()
+    def _limit(self, part: Sequence[Token], text: str) -> None:
+        """Note the limits of a comparison, each with its unit."""
+        kinds, limits = {token.kind for token in part}, self.reading.limits
+        is_fine = "forgiven" in kinds and "over" not in kinds
+        is_stated = kinds == {"amount"} or kinds & _LIMITING or is_fine
+        if "over" in kinds:
+            units = {token.items[1].kind for token in part if token.kind == "amount"}
+            is_gap = bool(kinds & {"gap", "off", "compare"})
+            is_share = units == {"percent"} and bool({"compare", "gap"} & self.reading.says.keys())
+            is_gap |= is_share
+            is_of_names = self.reading.clauses[-1:] in (["measures"], ["members"])
+            is_of_names &= not (is_share or "off" in kinds)
+            is_stated = is_gap and not (kinds & {*_LIMITING, "forgiven"} or is_of_names)
+        refuse((not is_stated, text))
+        for token in part:
+            if token.kind in {"number", "amount", "cents"}:
+                number, unit = token.items or (token, token)
+                amount = Decimal(1) if token.kind == "cents" else as_number(number.text)
+                kind = "percentage" if unit.kind == "percent" else "absolute"
+                if amount is None or kind in limits:
+                    raise UnclearError(text)
+                amount = amount.scaleb(-2) if token.items and unit.kind == "cents" else amount
+                limits[kind] = int(amount) if amount == int(amount) else float(amount)
+                named = {"cents": "cent", "currency": unit.text, "unit": unit.text}
+                self.reading.units += [named[unit.kind]] if unit.kind in named else []

@@ -10,85 +10,68 @@ from functools import lru_cache
 
 LONGEST_QUESTION = 2000
 """The longest question that is read, in characters."""
-_NAMES = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
-_LONG = {name: number for number, name in enumerate(_NAMES, 1)}
+_NAMES = "january february march april may june july august september october november december"
+_LONG = {name: number for number, name in enumerate(_NAMES.split(), 1)}
 MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
-_NAME = rf"(?P<name>{_MONTH})"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
-_IN = r"(?:,|\s+of|\s+in)?(?:\s+the\s+year|\s+year)?\s+"
-_PART = r"(?P<part>1|2|3|4|first|second|third|fourth|1st|2nd|3rd|4th)"
+_NAME, _YEAR = rf"(?P<name>{_MONTH})", r"(?P<year>(?:19|20)\d\d)"
+_DAY, _NUMBER = r"(?P<day>[12]\d|3[01]|0?[1-9])", r"(?P<month>0?[1-9]|1[0-2])"
+_OF = r"(?:,|\s+of)?\s+"
+_PART = r"(?P<part>[1-4]|first|second|third|fourth|last)(?:st|nd|rd|th)?"
 _WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _FORMS = [
     re.compile(rf"{form}(?:['\u2019]s)?(?![\w-]|/\d|[.,]\d)", re.IGNORECASE)
     for form in (
-        rf"{_YEAR}(?P<sign>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=sign){_DAY}",
-        rf"{_DAY}\.(?P<month>0?[1-9]|1[0-2])\.{_YEAR}",
-        rf"{_DAY}(?:st|nd|rd|th)?\.?(?:\s+of)?\s+{_NAME}\.?(?:{_IN}{_YEAR})?",
+        rf"{_YEAR}(?P<sign>[-/.]){_NUMBER}(?P=sign){_DAY}",
+        rf"{_DAY}\.{_NUMBER}\.{_YEAR}",
+        rf"{_DAY}(?:st|nd|rd|th)?\.?(?:\s+of)?\s+{_NAME}\.?(?:{_OF}{_YEAR})?",
         rf"{_NAME}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}",
-        rf"{_NAME}\.?(?:{_IN}{_YEAR})?",
-        rf"{_YEAR}[-/.](?P<month>0?[1-9]|1[0-2])",
-        rf"(?P<month>0?[1-9]|1[0-2])[-/.]{_YEAR}",
+        rf"{_NAME}\.?(?:{_OF}{_YEAR})?",
+        rf"{_YEAR}[-/.]{_NUMBER}",
+        rf"{_NUMBER}[-/.]{_YEAR}",
         rf"{_YEAR}[mp]?0?(?P<month>0[1-9]|1[0-2])",
-        rf"(?P<kind>q|h){_PART}(?:(?:{_IN}|[\s/-]?){_YEAR})?",
+        rf"(?P<kind>q|h){_PART}(?:(?:{_OF}|[\s/-]?){_YEAR})?",
         rf"{_YEAR}[\s/-]?(?P<kind>q|h){_PART}",
-        rf"{_PART}\s+(?P<kind>quarter|half)(?:{_IN}{_YEAR})?",
-        rf"(?:(?:(?:fiscal|financial|calendar)\s+)?year\s+)?{_YEAR}",
+        rf"{_PART}\s+(?P<kind>quarter|half)(?:{_OF}{_YEAR})?",
+        rf"(?:(?:fiscal|financial|calendar)\s+year\s+)?{_YEAR}",
     )
 ]
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _TIME = re.compile(r"(?<=\d\d)[Tt ]\d\d:[\d:.]+$")
-_VERB = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
-"""May as a verb."""
 _ORDER = r"(?:st|nd|rd|th)?"
-_LAST = _DAY.replace("day", "last")
-_DASH = r"\s*[-\u2013]\s*"
-_OF_MONTH = rf"\.?\s+(?:of\s+)?{_NAME}\b(?:,?\s+{_YEAR})?"
-_AND = r"(?:,|\s+(?:and|or))\s+"
-_DAYS = r"\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>"
-_UP_TO = rf"(?:{_DASH}|\s+(?(between)and|(?:to|until|till|through))\s+)(?:the\s+)?"
-_FROM = rf"\b(?P<between>between\s+(?:the\s+)?)?{_DAY}{_ORDER}"
-_NEXT = rf"(?=(?:\d\d?{_ORDER}{_AND}){{0,30}}\d\d?{_ORDER}{_OF_MONTH})"
-_START = rf"\b(?P<start>(?:{_MONTH})\.?(?:\s+(?:19|20)\d\d)?|[qh][1-4])"
-_RANGES = [
+_TO = r"(?P<to>\s*[-\u2013]\s*|\s+(?:and|to|until)\s+)"
+_MONTHLY = rf"(?:(?:{_MONTH})\.?|[qh][1-4])"
+_SPELT = [
     (re.compile(pattern, re.IGNORECASE), written)
     for pattern, written in (
         # 10 to 20 April 2024, between 10 and 20 April, 10-20 April
-        (rf"{_FROM}{_UP_TO}{_LAST}{_ORDER}{_OF_MONTH}", rf"\g<between>{_DAYS}"),
-        # 1, 2 and 5 May 2024
         (
-            rf"\b{_DAY}{_ORDER}(?P<join>,|\s+(?:and|or))\s+{_NEXT}",
-            r"\g<day> \g<name> \g<year>\g<join> ",
+            rf"\b{_DAY}{_ORDER}{_TO}(?P<last>\d\d?){_ORDER}\s+{_NAME}\b(?:,?\s+{_YEAR})?",
+            r"\g<day> \g<name> \g<year>\g<to>\g<last> \g<name> \g<year>",
         ),
-        # April 10-20, 2024
-        (rf"\b{_NAME}\s+{_DAY}{_DASH}{_LAST},?\s+{_YEAR}", _DAYS),
-        # June-August 2023, Q1-Q3 2024
-        (rf"{_START}[-\u2013](?=(?:{_MONTH}|[qh][1-4])\b)", r"\g<start> - "),
-        # from 2023 on, from the 4th of October 2024 on
-        (r"\b(?P<since>from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;.?!]|$)", r"\g<since> onwards"),
-        # all of 2024, the month of May 2024
-        (r"\b(?:all|(?:the\s+)?whole)\s+of\s+(?=(?:19|20)\d\d\b)", ""),
-        (rf"\bmonth\s+of\s+(?=(?:{_MONTH})\.?(?:,|\s+of)?\s+(?:19|20)\d\d\b)", ""),
+        (rf"\b({_MONTHLY}(?: \d{{4}})?)[-\u2013](?={_MONTHLY}\b)", r"\1 to "),
+        (r"\b(from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;.?!]|$)", r"\1 onwards"),
         (r"\bover\s+(?=(?:the\s+)?(?:last|past)\b)", "in "),
-        (r"\bother\s+(?P<noun>[\w-]+)\s+than\b", r"\g<noun> other than"),
-        (rf"\bfirst\s+of\s+(?=(?:{_MONTH})\b)", "1 "),
-        # the last quarter of 2024
-        (rf"\b(?:last|final)\s+quarter\s+of\s+{_YEAR}", r"Q4 \g<year>"),
-        (rf"\b(?:last|final)\s+half\s+of\s+{_YEAR}", r"H2 \g<year>"),
-        (rf"\b(?:last|final)\s+month\s+of\s+{_YEAR}", r"December \g<year>"),
         (r"\b(?:ytd|year[\s-]to[\s-]date)\b", "this year"),
-        (r"\bhalf\s+(?:a|one)\s+(?=percent|per\s+cent)", "0.5 "),
-        # month by month
-        (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
-        (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),
-        (rf"(?<![-/.\w]){_YEAR}[-\u2013](?=(?:19|20)\d\d(?![-/.\w]))", r"\g<year> - "),
+        (r"\b(\w+)(?:\s+(?:by|after)\s+\1|-wise)\b", r"by \1"),  # month by month
+        (r"\b(what|where|who|why|how|which|that)['\u2019]s\b", r"\1 is"),
+        (r"\b(other\s+)(\w+)\s+than\b", r"\2 other than"),
     )
 ]
+_ARTICLES = re.compile(
+    r"(\"[^\"]+\"|“[^“”]+”|(?<!\w)'[^']+'(?!\w))|,?(?<!\s)\s+[Pp]lease\b"
+    r"|(?<!\bme )(?<!\bus )\b(?:[Tt]he|THE|an?|my|our|[Pp]lease|[Kk]indly)\s+"
+    r"|(?<=[.?!;] )A\s+(?=[a-z])"
+)
+"""Quoted text, which keeps them, or an article."""
 _ANY_YEAR, _MONTHS_OF_YEAR = 4, 12
+_LENGTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
+_COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
+_RELATIVE = re.compile(
+    rf"(?P<which>this|current|last|past)(?:\s+(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)}))?"
+    r"\s+(?P<unit>month|quarter|year)s?(?:['\u2019]s?)?(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +81,6 @@ class Period:
     first: date
     last: date
     has_year: bool = True
-    is_relative: bool = False
 
     @property
     def is_year(self) -> bool:
@@ -108,12 +90,7 @@ class Period:
     @property
     def length(self) -> int:
         """The number of months; 0 for a day."""
-        months = _month_of(self.last) - _month_of(self.first) + 1
-        return 0 if self.first == self.last else months
-
-    def iso(self) -> tuple[str, str]:
-        """The first and the last day as ISO dates."""
-        return self.first.isoformat(), self.last.isoformat()
+        return 0 if self.first == self.last else _month_of(self.last) - _month_of(self.first) + 1
 
 
 def _month_of(day: date) -> int:
@@ -137,66 +114,29 @@ def _day_in(month: Period, number: int) -> Period | None:
 
 
 def spelt_out(text: str) -> str:
-    """A question with periods at both ends of each range, and other short forms spelt out."""
-    if len(text) > LONGEST_QUESTION:
-        return text
-    for pattern, written in _RANGES:
+    """A question with periods at both ends of each range, and without articles."""
+    text = _ARTICLES.sub(lambda match: match[1] or "", text)
+    for pattern, written in _SPELT if len(text) <= LONGEST_QUESTION else ():
         text = pattern.sub(written, text)
     return text
 
 
-_RELATIVE = re.compile(
-    r"(?:(?P<day>today|yesterday)|(?P<which>this|current|last|previous|past|latest)"
-    r"(?:\s+(?P<count>\d{1,2}|two|three|four|five|six|twelve))?"
-    r"\s+(?P<unit>day|month|quarter|year)s?(?:['\u2019]s?)?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)"
-    r"|(?P<steps>\d{1,2}|a|one|two|three|four|five|six|twelve)"
-    r"\s+(?P<each>day|month|quarter|year)s?\s+ago\b",
-    re.IGNORECASE,
-)
-_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
-_LENGTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
-
-
-def relative_at(
-    text: str, start: int, last_day: date | None, today: date
-) -> tuple[int, Period] | None:
+def relative_at(text: str, start: int, end: date | None, today: date) -> tuple[int, Period] | None:
     """The end and the days of a relative period at this position, such as "last month".
 
-    It is relative to today, or to the last day of the data if the data ends before the previous
-    period; "today", "yesterday" and "two months ago" are always relative to today.
+    It is before today, or before the last month of the data if the data ends earlier.
     """
     match = _RELATIVE.match(text, start)
     if match is None:
         return None
-    unit = (match["unit"] or match["each"] or "day").lower()
-    count, steps = ((each or "1").lower() for each in match.group("count", "steps"))
-    count, steps = (_COUNTS.get(each) or int(each) for each in (count, steps))
-    which = (match["day"] or match["which"] or "").lower()
-    back = 0 if which in {"this", "current", "latest", "today"} else steps
-    if min(count, steps) < 1 or (count > 1 and not back):
-        return None
-    period = _before(today, unit, back, count)
-    if last_day is not None and not (match["day"] or match["steps"]):
-        end = last_day if unit == "day" else _months(_month_of(last_day), 1).last
-        # "this month" has no data yet if these end with the last one
-        known = period if which == "latest" else _before(today, unit, 1, 1)
-        day = last_day + timedelta(back) if unit == "day" else last_day
-        period = _before(day, unit, back, count) if known.last > end else period
-    return match.end(), replace(period, is_relative=True)
-
-
-def _before(day: date, unit: str, back: int, count: int) -> Period:
-    """A period of `count` units that ends `back` units before the one of this day."""
-    if unit == "day":
-        return Period(day - timedelta(back + count - 1), day - timedelta(back))
-    length = _LENGTHS[unit]
-    at = _month_of(day) // length * length
-    return _months(at - back * count * length, count * length)
-
-
-def is_verb(text: str, start: int) -> bool:
-    """Whether "may" at this position is a verb and not the month."""
-    return _VERB.match(text, start) is not None
+    count = (match["count"] or "1").lower()
+    length, number = _LENGTHS[match["unit"].lower()], _COUNTS.get(count) or int(count)
+    back = 0 if match["which"].lower() in {"this", "current"} else number
+    month = _month_of(today) // length * length
+    if end is not None and _months(month - length, length).last > end:
+        month = _month_of(end) // length * length
+    is_known = number == 1 or back > 1
+    return (match.end(), _months(month - back * length, number * length)) if is_known else None
 
 
 def period_at(text: str, start: int) -> tuple[int, Period] | None:
@@ -205,8 +145,8 @@ def period_at(text: str, start: int) -> tuple[int, Period] | None:
         match = form.match(text, start)
         parts = match.groupdict() if match else {}
         period = match and _period({name: part and part.lower() for name, part in parts.items()})
-        if match and period and not is_verb(text, start):
-            return match.start() + len(match[0].rstrip(".")), period  # "in Sep. 2024.", "in May."
+        if match and period:
+            return match.start() + len(match[0].rstrip(".")), period  # "in Sep. 2024."
     return None
 
 
@@ -215,11 +155,12 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
     kind, part, day = parts.get("kind"), parts.get("part"), parts.get("day")
     start, length = 0, _MONTHS_OF_YEAR
     if kind and part:
-        length = _LENGTHS["quarter"] if kind[0] == "q" else _LENGTHS["half"]
-        start = ((_WORDS.get(part) or int(part[0])) - 1) * length
+        length = _LENGTHS["quarter" if kind[0] == "q" else "half"]
+        count = _MONTHS_OF_YEAR // length
+        start = (count if part == "last" else _WORDS.get(part) or int(part)) * length - length
     elif name := parts.get("name") or parts.get("month"):
         start, length = (MONTHS.get(name) or int(name)) - 1, 1
-    if start >= _MONTHS_OF_YEAR:
+    if start >= _MONTHS_OF_YEAR or (part == "last" and not parts.get("year")):
         return None
     found = _months(int(parts.get("year") or _ANY_YEAR) * _MONTHS_OF_YEAR + start, length)
     known = _day_in(found, int(day)) if day else found
@@ -229,9 +170,7 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
 @lru_cache(4096)
 def period_of(value: str) -> Period | None:
     """The period that a value of the data is; values that begin with the year are in its order."""
-    day = _TIME.sub("", value)
-    if compact := _COMPACT.fullmatch(day):
-        day = "-".join(compact.groups())
+    day = _COMPACT.sub(r"\1-\2-\3", _TIME.sub("", value)) if len(value) != len("2024001") else value
     found = period_at(day, 0) if day[:4].isdecimal() else None
     return found[1] if found is not None and found[0] == len(day) else None
 
@@ -254,14 +193,3 @@ def are_periods(values: Collection[str]) -> bool:
 def are_years(values: Collection[str]) -> bool:
     """Whether values are years."""
     return all(re.fullmatch(r"(?:19|20)\d\d", value) for value in values)
-
-
-def values_in(period: Period, values: Iterable[str]) -> list[str]:
-    """The values whose days are all within a period, in their order."""
-    known = ((known, value) for value in values if (known := period_of(value)) is not None)
-    within = (
-        (each.iso(), value)
-        for each, value in known
-        if period.first <= each.first and each.last <= period.last
-    )
-    return [value for _, value in sorted(within)]

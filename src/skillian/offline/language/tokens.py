@@ -1,370 +1,327 @@
 """From a question to tokens: names of the catalogue, periods, numbers and phrases of English.
 
-At each position the longest phrase counts; of equally long ones, the catalogue precedes English.
-A word that is English and also a value ("us" and US) has a second reading, `Token.other`.
+At each position the longest phrase counts. A word that is English and also a value ("us" and US) is
+decided by the dimension beside it or by its capitals, or else it is a doubt. A list is one token.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from itertools import pairwise
+from functools import lru_cache
 
-from skillian.offline.language.lexicon import (
-    ARTICLES,
-    KIND_NAMES,
-    KINDS,
-    NUMBERS,
-    PERIODIC,
-    POINTING,
-)
-from skillian.offline.language.periods import MONTHS, Period, is_verb, period_at, relative_at
-from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, signs, split
+from skillian.offline.language.lexicon import KINDS, NUMBERS
+from skillian.offline.language.periods import Period, period_at, period_of, relative_at
+from skillian.offline.language.vocabulary import Meanings, Vocabulary, Word, split
 
-_LONGEST = 7
-_LONGEST_COUNT = 2
-_CODE_LENGTHS = range(2, 5)
-_POSSESSIVE = re.compile(r"['\u2019]s$")
-_MARKS = ",;:.?!()"
-_BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
-_GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
-_MOST = {"most", "least", "fewest"}
-_BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
+_LONGEST, _LONGEST_COUNT = 7, 2
+_MARKS = ",;:.?!"
+_NAMES, _VALUES = {"source", "measure", "dimension"}, {"value", "period"}
+_JOINS = {"and", "or", "nor"}
+_COMPARING = {"not", "but", "between", "since", "after", "until", "before", "from"}
+_SMALL = {*_JOINS, "all", "aux", "prep", "not", "by", "from", "to", "between"}
+_GROUPING = {"by", "every", "which", "most", "least", "rank", "how_many"}
+_STEPS = {"day", "week", "month", "quarter", "year"}
+_UNITS = {"percent", "currency", "cents", "unit"}
+_FIRST: Mapping[str, str] = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
+_BEHIND = dict.fromkeys(("show", "list", "count", "record"), "verb") | {"same for": "same"}
+"""The kinds of phrases at the beginning, and behind the first name."""
+_NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     """A part of a question.
 
-    Attributes:
-        kind: A terminal of the grammar in lower case, or `unknown`.
-        text: The part as it is written.
-        name: The source, measure or dimension; of other kinds the plain form.
-        values: The dimensions that a value or a period belongs to, each with the value as in the
-            data; of a period, as it is written.
-        period: Of a period.
-        at: The position in the question.
-        mark: The mark before it, such as a comma; the last of several.
-        prep: The preposition before it.
-        other: The second reading of a word that is also English.
-        is_quoted: Whether it is in quotes, and so exactly as in the data.
+    `kind` is one of the lexicon or the catalogue, `unknown`, or `doubt` if it has two meanings.
+    `values` are the dimensions of a value or a period, each with the values as in the data, and
+    `label` is the one named beside it. `mark` and `prep` are the mark and the preposition before
+    it, `items` the values of a list or the parts of an amount, and `joins` the words between.
+    `span` is its place in the question.
     """
 
     kind: str
     text: str
-    name: str
-    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    names: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     period: Period | None = None
-    at: int = 0
     mark: str = ""
-    prep: Token | None = None
-    other: Token | None = None
-    is_quoted: bool = False
+    prep: str = ""
+    label: str = ""
+    items: tuple[Token, ...] = ()
+    joins: frozenset[str] = frozenset()
+    span: tuple[int, int] = (0, 0)
 
 
-def tokens_of(
-    question: str,
-    whole: Vocabulary,
-    part: Vocabulary | None = None,
-    today: date | None = None,
-) -> list[Token]:
-    """The names, periods, numbers and phrases of a question, from left to right.
+_NONE = Token("", "")
 
-    Args:
-        question: The question.
-        whole: All sources that it may name.
-        part: The sources whose measures, dimensions and values it may name; all by default.
-        today: What "last month" is before; without it no relative period is understood.
-    """
-    words = split(question)
-    tokens: list[Token] = []
+
+@lru_cache(8)  # a question is read several times in a turn
+def tokens_of(question: str, whole: Vocabulary, part: Vocabulary, today: date) -> tuple[Token, ...]:
+    """The tokens of a question about some sources of a vocabulary, from left to right."""
+    reader = _Reader(question, split(question), whole, part, today)
     at, end, mark = 0, 0, ""
-    while at < len(words):
-        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(today)
-        start = words[at].start
-        if token is not None and token.text[:1] == question[start - 1 : start]:
-            start -= 1  # of -5
-        before = question[end:start] if at else ""
-        mark = next((each for each in reversed(before) if each in _MARKS), mark)
-        if strange := _strange(before, question[start : start + 1]):
-            tokens.append(Token("unknown", strange, strange, at=end))
-        if token is not None:
-            is_quoted = words[at].is_quoted
-            tokens.append(replace(token, at=start, mark=mark, is_quoted=is_quoted))
-            mark = ""
+    starts, ends = list[int](), list[int]()
+    while at < len(reader.words):
+        length, token = reader.longest(at)
+        marks = [each for each in question[end : reader.words[at].start] if each in _MARKS and end]
+        mark = marks[-1] if marks else mark
+        start, end = reader.words[at].start, reader.words[at + length - 1].end
+        if reader.add(replace(token, mark=mark)):
+            mark, place = "", len(reader.tokens) - 1
+            starts[place:], ends[place:] = [min([*starts[place:], start])], [end]
         at += length
-        end = max(words[at - 1].end, start + len(token.text) if token else 0)
-    strange = _strange(question[end:]) if words else ""
-    return [*tokens, *([Token("unknown", strange, strange, at=len(question))] if strange else ())]
+    spans = zip(reader.tokens, starts, ends, strict=True)
+    return tuple(replace(token, span=(start, end)) for token, start, end in spans)
 
 
-def _strange(text: str, after: str = "") -> str:
-    """The signs between two words that mean something: those of A*, A-, 3 > 2 and -5."""
-    sign = text[:1] if re.match(r"[-*](?![-*\w])", text) else ""
-    strange = sign + "".join(each for each in text if each not in _BETWEEN)
-    is_minus = after.isdecimal() and re.search(r"(?:^|\s)-$", text) is not None
-    is_sign = after.isalnum() and re.search(r"\s[-!]$", text) is not None  # -web, !web
-    return strange or (text[-1] if is_minus or is_sign else "")
-
-
-def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
-    """The tokens of these kinds."""
-    return [token for token in part if token.kind in kinds]
-
-
-def text_of(part: Sequence[Token]) -> str:
-    """The words of tokens as they are written."""
-    return " ".join(token.text for token in part)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A position in a question: its words from `at` on, and the tokens before it."""
+@dataclass(slots=True)
+class _Reader:
+    """Reads the words of a question one after another; `tokens` are those before."""
 
     question: str
-    words: list[Word]
-    at: int
+    words: Sequence[Word]
     whole: Vocabulary
     part: Vocabulary
-    before: list[Token]
+    today: date
+    tokens: list[Token] = field(default_factory=list[Token])
+    has_name: bool = False
 
-    def longest(self, today: date | None) -> tuple[int, Token | None]:
-        """The number of words and the token of the longest reading; None for an article."""
-        first = self.words[self.at]
-        if signed := self._signed(first):
-            return signed
-        is_label = first.is_quoted or first.plain in self.part.dimensions  # "year 2024"
-        dated = None if is_label else self._dated(first.start, today)
-        for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
-            part = self.words[self.at : self.at + length]
-            end, words = part[-1].end, [word.plain for word in part]
-            text = first.text if first.is_quoted else self.question[first.start : end]
-            is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
-            bare = _POSSESSIVE.sub("", text)
-            timed = dict.fromkeys(self.part.timed, bare)
-            period = Token("period", bare, bare, timed, dated[1]) if dated and is_dated else None
-            is_article = words[0] in ARTICLES or words[-1] in ARTICLES
-            content = words if is_article else self._without_articles(part)
-            for phrase in dict.fromkeys((" ".join(words), " ".join(content))):
-                is_apart = _is_apart(self.question, part)
-                named = period if is_apart else self._named(phrase, text, period)
-                if named is not None and not (is_article and named.kind in KIND_NAMES):
-                    return length, named
-        is_beside = first.start == (self.words[self.at - 1].end + 1 if self.at else 0)
-        is_name = is_beside and self._previous() == "dimension" and first.text.istitle()
-        if first.plain in ARTICLES and not (first.is_quoted or is_name):  # "artist The Lost Boys"
-            points = first.plain in POINTING and self._following() in self.part.dimensions
-            return 1, Token("those", first.text, first.plain) if points else None
-        return 1, _other(first, is_first=self.at == 0)
+    def before(self, place: int = 1) -> Token:
+        """One of the last tokens."""
+        return self.tokens[-place] if len(self.tokens) >= place else _NONE
 
-    def _without_articles(self, part: Sequence[Word]) -> list[str]:
-        """The words of a phrase without articles that are no values: not of "but A without"."""
-        values = self.part.plain_values
-        is_value = [word.text in values.get(word.plain, {}).values() for word in part]
-        kept = zip(part, is_value, strict=True)
-        return [word.plain for word, is_kept in kept if is_kept or word.plain not in ARTICLES]
+    # From words to tokens
 
-    def _signed(self, first: Word) -> tuple[int, Token] | None:
-        """The number of words and the token of a value with a sign at its end, such as A+."""
-        for start in (first.start + first.is_quoted, max(first.start - 1, 0)):  # <18, and -5
-            rest = self.question[start:].lower()
-            found = [text for text in self.part.signed if rest.startswith(text)]
-            found = [text for text in found if not rest[len(text) :][:1].isalnum()]
-            if found and not self.question[start - 1 : start].isalnum():
-                text = max(found, key=len)
-                written = self.question[start : start + len(text)]
-                count = sum(first.start <= word.start < start + len(text) for word in self.words)
-                return count, Token("value", written, text, self.part.plain_values[text])
-        return None
+    def longest(self, at: int) -> tuple[int, Token]:
+        """The number of words and the token of the longest phrase here."""
+        first = self.words[at]
+        dated = relative_at(self.question, first.start, self.part.last_day, self.today)
+        dated = dated or period_at(self.question, first.start)
+        is_year = dated is not None and dated[1].is_year
+        if first.is_quoted or (self.part.has_only_years and not is_year) or not self.part.timed:
+            dated = None
+        for length in range(min(_LONGEST, len(self.words) - at), 0, -1):
+            last = self.words[at + length - 1]
+            text = self.question[first.start : last.end] if length > 1 else first.text
+            is_dated = dated is not None and last.end - 2 < dated[0] <= last.end
+            is_apart = not is_dated and re.search(r"[,;:.?!]\s", text) and not first.is_quoted
+            if is_apart and text.lower() not in self.part.phrases:
+                continue
+            phrase = " ".join(word.plain for word in self.words[at : at + length])
+            token = self._token(text, phrase, at, length, dated[1] if dated and is_dated else None)
+            if token.kind:
+                return length, token
+        if first.is_quoted and (quoted := period_of(first.text)):
+            timed = {name: () for name in self.part.timed if self.part.is_open(name)}
+            return 1, Token("period" if timed else "unknown", first.text, (), timed, quoted)
+        label = self._open_label()
+        if label and (first.is_quoted or re.search(r"^[A-Z]|\d", first.text)):
+            return 1, Token("value", first.text, values={label: (first.text,)}, label=label)
+        return 1, Token("unknown", first.text)
 
-    def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
-        """The period at this position; only a year where the data has columns of years."""
-        found = relative_at(self.question, start, self.part.last_day, today) if today else None
-        end = start + len(self.words[self.at].text) if self._is_listed() else None
-        found = found or period_at(self.question[:end], start)
-        if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
-            return None
-        return found
+    def _open_label(self) -> str:
+        """The dimension with values of any name that the word before this one names."""
+        last = self.before(2 if self.before().kind in {"and", "or"} else 1)
+        name = last.names[0] if last.kind == "dimension" else last.label
+        is_open = self.part.is_open(name) and name not in self.part.timed
+        return name if is_open and not (last.kind == "dimension" and self.is_grouped()) else ""
 
-    def _is_listed(self) -> bool:
-        """Whether a month is a value: "tariff May in 2024", or "examiners March and May 2024"."""
-        near = next((t for t in reversed(self.before) if t.kind not in {"and", "or"}), None)
-        first = self.words[self.at]
-        is_month = near is not None and near.text.lower() in MONTHS
-        is_joined = self._previous() in {"and", "or"}
-        is_joined |= is_month and "," in self.question[self.words[self.at - 1].end : first.start]
-        known = self.part.plain_values.get(first.plain, {})
-        is_labelled = self._previous() == "dimension" and self.before[-1].name in known
-        is_labelled &= not self._is_grouped()
-        is_listed = near is not None and not known.keys().isdisjoint(near.values)
-        return is_labelled or (is_joined and is_listed)
+    def is_grouped(self, place: int = 1) -> bool:
+        """Whether a token before is a dimension to group by, as in "by country and channel"."""
+        while self.before(place).kind in {"dimension", "and"}:
+            if self.before(place).mark or self.before(place).prep:
+                return False
+            place += 1
+        return self.before(place).kind in _GROUPING
 
-    def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
-        """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
-        previous = self._previous()
-        is_quoted = self.words[self.at].is_quoted
-        values = self.part.plain_values.get(phrase, {})
-        if is_quoted:  # "A*" is not A
-            values = {name: each for name, each in values.items() if signs(each) == signs(text)}
-        is_pointing = phrase in POINTING and previous != "dimension"
-        is_first = self.at == 0 and phrase == "a" and self._following() != "only"
-        is_article = phrase in ARTICLES and (is_first or text not in values.values())
-        if is_article and (is_pointing or not self._is_alone()):
-            return None
-        value = Token("value", text, phrase, values) if values else None
-        measure, dimension = (
-            names.get(text.lower()) or names.get(phrase)  # "engines", where "engine" is another
-            for names in (self.part.measures, self.part.dimensions)
+    def _token(self, text: str, phrase: str, at: int, length: int, period: Period | None) -> Token:
+        """The token of a phrase; without a kind if it means nothing."""
+        known = {**self.part.phrases.get(phrase, {}), **self.part.phrases.get(text.lower(), {})}
+        values, kind, number = (
+            known.get("value", {}),
+            self._kind(phrase, at, length),
+            as_number(text),
         )
-        is_english = {
-            "rows": bool(self.before) and as_number(self.before[-1].text) is not None,
-            "total": self._following() in self.part.measures,
-        }
-        if is_english.get(KINDS.get(phrase, "")):
-            measure = None  # "first 5 rows", where rows are a measure
-        if is_quoted and (value or not (measure or dimension)):
-            return value or self._other_name(phrase, text)
-        is_other = KINDS.get(phrase) in {"from", "to"} and not self.part.is_open(dimension or "")
-        # "from Q1 to Q3", where "to" is also a name of the destination
-        is_other &= dimension not in self.part.plain_values.get(self._following(), {})
-        is_free = not (value or measure or is_other)
-        if self._is_source(phrase, text, dimension):  # "how many flights", numbered by "flight"
-            dimension = None
-        if dimension and (previous in _BEFORE_DIMENSION or is_free):
-            return Token("dimension", text, dimension)
-        named = Token("measure", text, measure) if measure else None
-        if named and phrase in KINDS and text.lower() == phrase and phrase != measure:
-            # "are fine", where fines are a measure
-            named = replace(named, other=self._other_name(phrase, text))
-        english = named or period or self._other_name(phrase, text)
-        is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
-        is_labelled = previous == "dimension" and self.before[-1].name in values
-        # "no country in", "country is not IS"
-        is_copula = english is not None and english.kind == "aux" and self._is_linked()
-        is_apart = is_small or is_copula or self._is_grouped()
-        is_labelled &= not is_apart or text in values.values()
-        is_labelled &= english is None or english.kind != "number"
-        is_month = phrase == "may" and not is_verb(self.question, self.words[self.at].start)
-        months = {name: each for name, each in values.items() if each.isdecimal() and is_month}
-        if value and months:  # "in May 2025", where May is 5
-            exact = {name: each for name, each in values.items() if each == text}
-            return replace(value, values=exact or months)
-        if value is None or is_labelled:
-            return value or english
-        return self._either(value, english) if english else value
+        if self.words[at].is_quoted:
+            exact = {name: (text,) for name, of in values.items() if text in of}
+            if not values and (written := period_of(text)) and self.part.timed:
+                timed = dict.fromkeys(self.part.timed, tuple[str, ...]())
+                return Token("period", text, values=timed, period=written)
+            return Token("value", text, values=exact or values) if values else _NONE
+        english = Token(kind, text)
+        if period is not None:
+            timed = dict.fromkeys(self.part.timed, ())
+            english = Token("period", text, values=timed, period=period)
+            first = self.part.phrases.get(self.words[at].plain, {}).get("value")
+            if first and length > 1 and text[0].isalpha() and self.before().kind not in _SMALL:
+                english = replace(english, kind="doubt")  # "Reed, May 2024", where May is a name
+        elif kind == "stepwise":
+            step = phrase.removesuffix("ly").replace("dai", "day")
+            steps = self.part.phrases.get(step, {}).get("dimension", {})
+            english = Token(kind if len(steps) == 1 else "unknown", text, tuple(steps))
+        elif number is not None and self.before().kind == "dimension" and self._open_label():
+            english = Token("value", text, values={self._open_label(): (text,)})
+        elif number is not None and not kind:
+            english = Token("number", text, values=values)
+        elif not kind and any(phrase in units for units in self.part.units.values()):
+            english = Token("unit", text)
+        named = self._named(text, known, "" if kind else phrase)
+        is_line = kind == "rows" and self.before(2).kind == "first"
+        following = self.words[at + length].plain if at + length < len(self.words) else ""
+        is_total = kind == "total" and "measure" in self.part.phrases.get(following, {})
+        is_line = is_line or is_total  # "total amount", where "total" is another name of it
+        is_english = not named.kind or (named.kind == "measure" and (is_line or kind in _SMALL))
+        other = english if is_english else named
+        if not values:
+            return other
+        value = Token("value", text, values=values)
+        return self._decided(value, other, at + length) if other.kind else value
 
-    def _either(self, value: Token, english: Token) -> Token:
-        """A value that is also English or a measure: as the letters are written, or both."""
-        following = self._following()
-        named = self.part.dimensions.get(following)
-        is_exact = value.text in value.values.values()
-        previous = self._previous()
-        is_code = any(map(str.isupper, value.values.values()))
-        is_value = {
-            "noun": previous in {"prep", "not", "only", "and", "or"},
-            "adjective": is_exact or not is_code,
-            "number": len(value.text) > _LONGEST_COUNT,  # "company 1001", but "3 rows"
-            "period": not value.name.isalpha(),
-        }
-        is_named = is_exact and named in value.values and english.kind != "vague"
-        if is_value.get(english.kind) or (is_named and english.kind != "number"):
+    def _kind(self, phrase: str, at: int, length: int) -> str:
+        """The kind of an English phrase here, or ""."""
+        kind, words = KINDS.get(phrase, ""), self.words[at : at + length]
+        if kind == "aux" and length > 1:  # "for us" where US is a value
+            is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
+            kind = "" if is_value else kind
+        placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
+        return placed.get(" ".join(word.text.lower() for word in words), kind)
+
+    def _named(self, text: str, known: Meanings, phrase: str) -> Token:
+        """The source, measure or dimension of a phrase; a doubt if it may be several."""
+        found = {kind: tuple(of) for kind, of in known.items() if kind != "value"}
+        sources = self.whole.phrases.get(phrase, {}).get("source") or known.get("source", {})
+        if not known and phrase in self.whole.source_words:
+            sources = {self.whole.source_words[phrase]: ()}
+        if sources:
+            found["source"] = tuple(sources)
+        before, exact = self.before().kind, text.lower()
+        is_source = any(name.lower() == exact for name in sources)
+        is_ranked = before in {"most", "least"} and self.before(2).kind in {"dimension", "doubt"}
+        is_dimension = before in {*_GROUPING, "all", "number", "ordered"} and not is_ranked
+        is_dimension &= not (is_source and before == "how_many")
+        is_dimension |= bool(sources) and {*sources}.isdisjoint(self.part.sources)
+        if is_dimension and "dimension" in found:
+            found = {"dimension": found["dimension"]}
+        elif is_source:
+            found = {"source": tuple(sources)}
+        kind, names = next(iter(found.items()), ("", ()))
+        names = tuple(name for name in names if name.lower() == exact) or names
+        return Token("doubt" if len(found) > 1 or len(names) > 1 else kind, text, names)
+
+    def _decided(self, value: Token, other: Token, end: int) -> Token:
+        """A value that also means something else: one of them, or a doubt."""
+        last = next((t for t in reversed(self.tokens) if t.kind not in _SMALL | _COMPARING), _NONE)
+        following = self.words[end].plain if end < len(self.words) else ""
+        beside = {*last.names} if last.kind == "dimension" and not self.is_grouped() else set[str]()
+        if other.kind != "vague":
+            beside |= self.part.phrases.get(following, {}).get("dimension", {}).keys()
+        is_exact = any(value.text in of for of in value.values.values())
+        is_small = other.kind in _SMALL and not is_exact
+        if beside & value.values.keys() and not is_small:
             return value
-        if english.kind == "number":
-            return replace(english, values=value.values)
-        if english.kind == "period":
-            return replace(english, other=value)
-        if english.kind == "aux" and value.text.islower() and "'" in value.text:
-            return english  # "it's"
-        is_capital = value.text != value.text.lower() and not self.question.isupper()
-        is_start = self.at == 0 and not value.text.isupper()
-        if is_capital and is_exact and not is_start:
+        if other.kind == "period":
+            return replace(other, kind="doubt" if value.text.isalpha() else "period")
+        if other.kind == "number":
+            is_long = len(value.text) > _LONGEST_COUNT and last.kind != "tolerance"
+            return value if is_long else other
+        is_capital = is_exact and value.text != value.text.lower() and not self.question.isupper()
+        if is_capital and (self.tokens or value.text.isupper()):
             return value
-        is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
-        is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
-        return replace(english, other=value) if is_pronoun or is_noun else english
+        is_noun = self.before().kind in {"prep", "not", "only", "and", "or"}
+        if is_noun and ((is_exact and other.kind == "filler") or other.kind == "verb"):
+            return value
+        return other if is_small else replace(other, kind="doubt")
 
-    def _is_source(self, phrase: str, text: str, dimension: str | None) -> bool:
-        """Whether a word is the whole name of a source, and a dimension's only in the plural."""
-        name = self.whole.whole_names.get(phrase, "").lower()
-        is_grouped = self._previous() in _BEFORE_DIMENSION - {"how_many"}
-        is_counted = bool(self.before) and self.before[-1].text.lower() in _MOST
-        is_named = text.lower() == name != (dimension or "").lower()
-        return is_named and (is_counted or not is_grouped)
+    # From tokens to lists, amounts and values with the names of their dimensions
 
-    def _is_alone(self) -> bool:
-        """Whether no noun is after an article: "grade a", "a and b"."""
-        is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
-        return is_last or self.question[self.words[self.at].end :].lstrip()[:1] in {",", "?", "."}
-
-    def _is_grouped(self) -> bool:
-        """Whether the token before this word is a dimension to group by."""
-        kinds = (token.kind for token in reversed(self.before))
-        kind = next((each for each in kinds if each not in {"dimension", "and"}), "")
-        return kind in _BEFORE_DIMENSION
-
-    def _is_linked(self) -> bool:
-        """Whether a dimension is before this word, and after it a value of it or "not"."""
-        if self._previous() != "dimension":
+    def add(self, token: Token) -> bool:
+        """Add a token to those before; False if it carries nothing."""
+        if token.kind == "aux" or (token.kind == "filler" and not self.has_name):
             return False
-        values = self.part.plain_values.get(self._following(), {})
-        return self.before[-1].name in values or KINDS.get(self._following()) == "not"
+        self.has_name |= token.kind in {"source", "measure"}
+        if self.before().kind == "prep" and token.kind not in _NO_NAME and not token.mark:
+            prep = self.tokens.pop()
+            token = replace(token, prep=prep.text.lower(), mark=prep.mark)
+        if token.kind in _VALUES or (token.kind == "number" and token.values):
+            token = self._labelled(token)
+        folded = self._folded(token)
+        if folded is None:
+            return True
+        token = folded
+        is_one = token.kind in _VALUES and not token.items
+        self.tokens.append(replace(token, kind="value", items=(token,)) if is_one else token)
+        return True
 
-    def _previous(self) -> str:
-        """The kind of the token before this word."""
-        return self.before[-1].kind if self.before else ""
+    def _folded(self, token: Token) -> Token | None:
+        """A token as one with that before it, if they belong together; None if it says the same."""
+        last, is_close = self.before(), not (token.mark or token.prep)
+        if token.kind == last.kind == "measure" and token.names == last.names and is_close:
+            return None  # "total amount", where both are the amount
+        if token.kind in _UNITS and last.kind == "number" and is_close:
+            return replace(self.tokens.pop(), kind="amount", items=(last, token))
+        if token.kind == "number" and last.kind == "currency" and not token.mark:
+            return replace(self.tokens.pop(), kind="amount", items=(token, last))
+        if token.kind == "dimension" and last.kind == "value" and token.names[0] in last.values:
+            is_noun = is_close and not last.label  # "web channel"
+            return _of(self.tokens.pop(), token.names[0]) if is_noun else token
+        if (joined := self._joined(token)) is not None:
+            return joined
+        is_apart = token.kind not in _VALUES or token.prep or token.label
+        if last.kind == "and" and len(self.tokens) > 1 and is_apart:
+            self.tokens.pop()  # between two clauses
+        return token
 
-    def _following(self) -> str:
-        """The word after this one."""
-        return self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
+    def _labelled(self, token: Token) -> Token:
+        """A value with the dimension that is named before it, as in "country is not DE"."""
+        place = 2 if self.before().kind in _COMPARING and not self.before().mark else 1
+        named = self.before(place)
+        names: tuple[str, ...] = named.names
+        is_beside = token.mark in ("", ":"[place - 1 :]) and token.prep in {"", "in"}
+        is_own = named.kind == "dimension" and {*names[-1:]} <= token.values.keys() and is_beside
+        is_step = self.before().kind in {"after", "before"} and named.text.lower() in _STEPS
+        is_step |= self.before(place + 1).kind == "same"  # "the same month in 2023"
+        is_step |= self.before().kind == "but" and self.before(3).kind != "all"  # "teams but HR"
+        if is_own and "," in named.joins:
+            return replace(token, kind="doubt")  # "by country, channel not web"
+        if not is_own or len(names) > 1 or is_step or self.is_grouped(place):
+            return token
+        token = _of(token, named.names[0])
+        del self.tokens[-place]
+        if place == 1:
+            return replace(token, mark=named.mark, prep=named.prep or "of")
+        self.tokens[-1] = replace(self.before(), mark=named.mark, prep=named.prep or "of")
+        return token
 
-    def _other_name(self, phrase: str, text: str) -> Token | None:
-        is_taken = phrase in KINDS or phrase in PERIODIC or phrase in self.part.plain_values
-        is_part = phrase in self.whole.names and not is_taken
-        if phrase in self.whole.whole_names or is_part:
-            return Token("source", text, self.whole.names[phrase])
-        if self.words[self.at].is_quoted:
+    def _joined(self, token: Token) -> Token | None:
+        """A token as one list with the one before; None if they are not of a kind."""
+        join = self.before().kind if self.before().kind in _JOINS else ""
+        last = self.before(2 if join else 1)
+        marks = {token.mark, self.before().mark if join else ""} - {"", ","}
+        if marks or not (join or (token.mark == "," and not token.prep)):
             return None
-        if phrase in PERIODIC or (phrase in self.part.units and phrase not in KINDS):
-            return Token("periodic" if phrase in PERIODIC else "unit", text, phrase)
-        kind = KINDS.get(phrase)
-        if kind is None or (kind == "adjective" and phrase not in self.part.plain_values):
-            return self._number(phrase, text)
-        codes = [each for each in text.split() if each.isupper() and len(each) in _CODE_LENGTHS]
-        is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
-        is_contracted &= not self._is_linked()  # "country isn't Germany"
-        # "all but NO", "on OR before"
-        has_value = codes != [text] and any(c.lower() in self.part.plain_values for c in codes)
-        is_small = codes == [text] and kind in {"filler", "aux", "prep"}
-        if (has_value or is_small) and not self.question.isupper():
+        own = {token.label} if token.label else {*token.values}
+        shared = [name for name in last.values if name in own]
+        is_member = token.kind in _VALUES or (token.kind == "number" and last.label != "")
+        is_list = last.kind == "value" and is_member and shared and last.label in {"", *shared}
+        if not is_list and not (last.kind == token.kind in _NAMES and join in {"", "and"}):
             return None
-        return Token("dont" if is_contracted else kind, text, phrase)
-
-    def _number(self, phrase: str, text: str) -> Token | None:
-        start = self.words[self.at].start
-        is_negative = start > 0 and self.question[start - 1] in "-\u2212."  # -2, .5
-        if as_number(text) is None:
-            return None
-        return Token("unknown" if is_negative else "number", text, phrase)
-
-
-def _is_apart(question: str, words: Sequence[Word]) -> bool:
-    """Whether a mark other than a point is between words."""
-    return any(mark in question[a.end : b.start] for a, b in pairwise(words) for mark in ",;:?!")
+        del self.tokens[-2 if join else -1 :]
+        joins = last.joins | {join or ","}
+        text = f"{last.text} {join} {token.text}" if join else f"{last.text}, {token.text}"
+        names = tuple(dict.fromkeys((*last.names, *token.names)))
+        whole = replace(last, text=text, names=names, joins=joins, label=last.label or token.label)
+        values = dict.fromkeys(shared, ())
+        return replace(whole, items=(*last.items, token), values=values) if is_list else whole
 
 
-def _other(word: Word, *, is_first: bool) -> Token:
-    """The token of a word that no list has: a new name, or unknown."""
-    is_name = (
-        word.is_quoted
-        or (has_digit(word.text) and not re.fullmatch(r"\d+-[a-z]+", word.text))  # "2-axle"
-        or "_" in word.text
-        or (word.text != word.text.lower() and not is_first)
-    )
-    text = _POSSESSIVE.sub("", word.text) if is_name and not word.is_quoted else word.text
-    return Token("name" if is_name else "unknown", text, word.plain)
+def _of(token: Token, name: str) -> Token:
+    """A value of this dimension."""
+    kind = "value" if token.period is None else token.kind
+    return replace(token, kind=kind, values={name: token.values.get(name, ())}, label=name)
 
 
 def as_number(text: str) -> Decimal | None:
@@ -373,8 +330,7 @@ def as_number(text: str) -> Decimal | None:
         return Decimal(NUMBERS[text.lower()])
     whole, point, rest = text.replace(",", ".").rpartition(".")
     is_grouped = len(rest) == 3 and bool(point) and whole != "0"  # noqa: PLR2004
-    is_ambiguous = is_grouped or ("," in text and "." in text)
     digits = f"{whole}{point}{rest}"
-    if is_ambiguous or not digits.replace(".", "", 1).isdecimal():
+    if is_grouped or ("," in text and "." in text) or not digits.replace(".", "", 1).isdecimal():
         return None
     return Decimal(digits)

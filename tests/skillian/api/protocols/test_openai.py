@@ -93,7 +93,7 @@ async def test_a_question_is_answered_from_the_tools(server: Serving, asking: As
 
 async def test_a_follow_up_finds_the_tool_results(server: Serving, asking: Asking) -> None:
     asked, said = asking(server), user()
-    for question in ("why?", "show the rows behind it", ""):
+    for question in ("why?", "show the rows behind company 1001 and period 2024004", ""):
         completion = await asked.chat.completions.create(model="skillian", messages=said)
         said += [
             {"role": "assistant", "content": completion.choices[0].message.content},
