@@ -113,7 +113,7 @@ class OfflinePlanner:
             is_name = found and word[0].isalpha()
             question = question.replace(word, found[0]) if found and is_name else question
         reading, whole = self.read(question, earlier), self._vocabulary
-        if _TURNING.search(re.sub(r"\(.*?\)", "", ", ".join(reading.unread))):
+        if _TURNING.search(re.sub(r"\([^()]*\)", "", ", ".join(reading.unread))):
             return  # an offer that leaves out a negation or an order turns the question around
         reading = replace(reading, unread=[])
         yield reading
