@@ -138,14 +138,9 @@ class ComparisonEngine:
             InvalidInputError: The comparison has expired, or the page is invalid.
             UnknownNameError: The page names a column that was not compared.
         """
-        from skillian.data.comparison.page import ComparisonRows  # noqa: PLC0415 - see above
-
         if page.offset < 0 or not 1 <= (page.limit or 0) <= MAX_PAGE:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
-        kept = self._memory.cache.get(cache_key)
-        page = page.of_subject(kept.result.subject)
-        total, rows = await kept.differing.page(page, kept.orders)
-        return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
+        return await self._memory.cache.get(cache_key).page(page)
 
     async def explain(
         self,
