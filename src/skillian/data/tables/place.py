@@ -342,9 +342,7 @@ class RowComparison:
         """Stage the compared columns of a side, and those that only it has."""
         side = self.sides[index]
         dialect = side.connector.dialect
-        kinds = [
-            ((pair.a, pair.b)[index], (pair.cells.a, pair.cells.b)[index]) for pair in self.pairs
-        ]
+        kinds = [pair.on(index) for pair in self.pairs]
         kinds += [(name, side.type_of(name)) for name in self._lone[index]]
         columns = [transported(kind, side.value(name), dialect) for name, kind in kinds]
         named = [sql.named(each.value, f"c{number}") for number, each in enumerate(columns)]
