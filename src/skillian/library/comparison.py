@@ -29,11 +29,7 @@ _SHOWN = 10
 
 
 class Rows:
-    """Rows that differ, as an Arrow table; any library that reads Arrow streams takes them.
-
-    Args:
-        table: The `pyarrow.Table`.
-    """
+    """Rows that differ, as an Arrow table; any library that reads Arrow streams takes them."""
 
     def __init__(self, table: Any) -> None:
         self._table = table

@@ -65,8 +65,6 @@ class PageColumns:
 
     Attributes:
         keys: The names and types of the parts of the key.
-        values: The values of both sides.
-        statuses: The classes, in their order.
     """
 
     keys: Sequence[tuple[str, ColumnType]]
@@ -95,7 +93,6 @@ class Page:
     """A selection of what a comparison found.
 
     Attributes:
-        statuses: The classes.
         offset: How many to leave out before it.
         limit: How many; None for all.
         order: In which order; None for that of the kind of comparison.
