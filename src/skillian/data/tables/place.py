@@ -45,7 +45,8 @@ class SideRows:
     """The rows of a source that the filters keep, where they are stored.
 
     Attributes:
-        parameters: The values of its filters; both sides have the same, since one statement reads both.
+        parameters: The values of its filters; both sides have the same, since one statement reads
+            both.
         instead: Columns that are read as another value: as NULL if they have none, or a file's as
             texts or in the types of the other side.
         tests: What else the rows meet.
