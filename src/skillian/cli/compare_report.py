@@ -5,14 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import (
-    Callable,
-    Coroutine,
-    Generator,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO

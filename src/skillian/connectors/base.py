@@ -27,15 +27,7 @@ MAX_DIGITS = 38
 """The digits of the widest decimal that Arrow and most databases have."""
 
 Kind = Literal[
-    "text",
-    "integer",
-    "decimal",
-    "float",
-    "boolean",
-    "date",
-    "timestamp",
-    "timestamptz",
-    "other",
+    "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "timestamptz", "other"
 ]
 FRAMES = "frames"
 """The engine of the types of data frames, which have the names that DuckDB gives them."""

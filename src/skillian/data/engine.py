@@ -68,11 +68,7 @@ class ComparisonEngine:
         return self.measures if question.measures else self.tables
 
     async def compare(
-        self,
-        question: SavedComparison,
-        progress: Progress | None = None,
-        *,
-        key: str = "",
+        self, question: SavedComparison, progress: Progress | None = None, *, key: str = ""
     ) -> ComparisonResult:
         """Compare, and keep the result under its cache key.
 
@@ -140,10 +136,7 @@ class ComparisonEngine:
         return await self._memory.cache.get(cache_key).page(page)
 
     async def explain(
-        self,
-        cache_key: str,
-        dimensions: Sequence[str] | None = None,
-        report: Report | None = None,
+        self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
     ) -> Why | Explanation:
         """What explains the rows that differ; of measures, who carries the gap, by dimensions."""
         return await self._of(self.question(cache_key)).explain(cache_key, dimensions, report)

@@ -34,11 +34,7 @@ class SchemaFailOn(StrEnum):
     SCHEMA = "schema"
 
 
-_SUFFIXES = {
-    ".txt": SchemaFormat.TABLE,
-    ".json": SchemaFormat.JSON,
-    ".xml": SchemaFormat.JUNIT,
-}
+_SUFFIXES = {".txt": SchemaFormat.TABLE, ".json": SchemaFormat.JSON, ".xml": SchemaFormat.JUNIT}
 _NAMED = "a source, a file, or URL#table"
 _RELATIONS = {"equivalent": "=", "widens": "holds more", "loses": "loses", "differs": "other kind"}
 

@@ -52,11 +52,7 @@ class MeasureEngine:
     """
 
     def __init__(
-        self,
-        registry: SourceRegistry,
-        binder: Binder,
-        memory: Memory,
-        top: int = TOP,
+        self, registry: SourceRegistry, binder: Binder, memory: Memory, top: int = TOP
     ) -> None:
         self._planner = Planner(registry, binder)
         self._undeclared = registry.undeclared
@@ -150,10 +146,7 @@ class MeasureEngine:
             comparison = await self._compared(finer, None)
         plan, summary = comparison.plan, comparison.result.summary
         measures, notes = await explain_measures(
-            comparison.table,
-            self._workspace,
-            comparison.place,
-            summary.rows_a + summary.rows_b,
+            comparison.table, self._workspace, comparison.place, summary.rows_a + summary.rows_b
         )
         return Explanation(cache_key, grain, unused_dimensions(plan), measures, notes)
 
@@ -231,11 +224,7 @@ class MeasureEngine:
         return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
 
     async def _run(
-        self,
-        question: SavedComparison,
-        plan: ComparisonPlan,
-        key: str,
-        progress: Progress | None,
+        self, question: SavedComparison, plan: ComparisonPlan, key: str, progress: Progress | None
     ) -> DifferingGroups:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)

@@ -12,11 +12,7 @@ from skillian.connectors import floats
 from skillian.connectors.base import ColumnType, Connector, Table
 from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
-from skillian.data.declare.definitions import (
-    Dimension,
-    Measure,
-    Source,
-)
+from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.names import JOINING, months, synonyms, words_of
 from skillian.data.declare.sources import Connections, connection_name, registry_of
 from skillian.data.sql.values import python_rows
@@ -245,12 +241,7 @@ async def _source(
             column=dimensions[date].column, type="text", format="%Y-%m", synonyms=(month,)
         )
     measures[_free("rows", (*dimensions, *measures))] = Measure(expression="1", aggregation="count")
-    source = Source(
-        connection=connection,
-        table=named,
-        dimensions=dimensions,
-        measures=measures,
-    )
+    source = Source(connection=connection, table=named, dimensions=dimensions, measures=measures)
     return InferredSource(name, source, tuple(remarks))
 
 

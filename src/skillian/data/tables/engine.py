@@ -76,10 +76,7 @@ class TableEngine:
         self._explaining: SingleFlight[Why] = SingleFlight()
 
     async def compare(
-        self,
-        question: SavedComparison,
-        progress: Progress | None = None,
-        key: str = "",
+        self, question: SavedComparison, progress: Progress | None = None, key: str = ""
     ) -> ComparisonResult:
         """Compare as `compute` does, and keep the rows that differ.
 
@@ -87,8 +84,7 @@ class TableEngine:
         The result has a new cache key if `key` is empty.
         """
         return await self._comparing.run(
-            (question.digest, key),
-            lambda: self._remember(question, progress, key or uuid4().hex),
+            (question.digest, key), lambda: self._remember(question, progress, key or uuid4().hex)
         )
 
     @asynccontextmanager
@@ -103,10 +99,7 @@ class TableEngine:
         await self._memory.drop_evicted()
 
     async def explain(
-        self,
-        cache_key: str,
-        dimensions: Sequence[str] | None = None,
-        report: Report | None = None,
+        self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
     ) -> Why:
         """What `why` finds; raises `InvalidInputError` for dimensions, which rows do not have."""
         if dimensions:
@@ -171,10 +164,7 @@ class TableEngine:
         return result
 
     async def compute(
-        self,
-        question: SavedComparison,
-        progress: Progress | None = None,
-        keep: Keep | None = None,
+        self, question: SavedComparison, progress: Progress | None = None, keep: Keep | None = None
     ) -> ComparisonResult:
         """Compare all rows of two tables.
 
@@ -269,11 +259,7 @@ class TableEngine:
         return a, b
 
     async def _run(
-        self,
-        question: SavedComparison,
-        pairing: Pairing,
-        key: TableKey,
-        comparison: RowComparison,
+        self, question: SavedComparison, pairing: Pairing, key: TableKey, comparison: RowComparison
     ) -> tuple[ComparisonResult, StagedDifferences] | None:
         """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")

@@ -44,10 +44,7 @@ _KEY_WORDS = frozenset(
 _AMOUNT_WORDS = frozenset(
     "amount amt price cost total sum qty quantity balance value rate".split()  # noqa: SIM905
 )
-_HASHES = {
-    "duckdb": "HASH(v)",
-    "postgres": "HASHTEXTEXTENDED(CAST(v AS TEXT), 0)",
-}
+_HASHES = {"duckdb": "HASH(v)", "postgres": "HASHTEXTEXTENDED(CAST(v AS TEXT), 0)"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,9 +314,7 @@ class RowComparison:
         if self.segments.ranges is not None:
             self.sides = replace(a, tests=search.tests(0)), replace(b, tests=search.tests(1))
 
-    async def _staged(
-        self,
-    ) -> tuple[TablePlan, tuple[LoneColumn, ...], dict[str, Statement]]:
+    async def _staged(self) -> tuple[TablePlan, tuple[LoneColumn, ...], dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
         pairs = tuple(
             replace(pair, cells=CellPair(one, other, pair.cells.family, pair.cells.rule))
