@@ -16,8 +16,8 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
 from skillian.data.results.result import ComparisonResult
-from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
-from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs, left_out
+from skillian.data.results.rows import ColumnCoverage, Proposal, TableKey
+from skillian.data.tables.columns import Pairing, key_pairs, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
@@ -34,26 +34,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePreview:
+class TablePreview(Pairing):
     """What a comparison would compare.
 
     Attributes:
         key: The columns that identify a row; None if none were found.
         no_key: Why none were found; empty if they were.
-        pairs: The columns that would be compared, in the order of a.
-        not_compared: The columns of both sides that would not be.
-        only_a: The columns of a without a counterpart.
-        only_b: The columns of b without a counterpart.
-        proposals: Pairs of these that may be one column each, the most similar first.
+        proposals: Pairs of the columns of one side that may be one column each, the most similar
+            first.
     """
 
-    key: TableKey | None
-    no_key: str
-    pairs: tuple[ColumnPair, ...]
-    not_compared: tuple[NotCompared, ...]
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
-    proposals: tuple[Proposal, ...]
+    key: TableKey | None = None
+    no_key: str = ""
+    proposals: tuple[Proposal, ...] = ()
 
 
 class TableEngine:
@@ -252,7 +245,7 @@ class TableEngine:
             refusal = str(error)
         proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)
         columns = pairing.pairs, pairing.not_compared, pairing.only_a, pairing.only_b
-        return TablePreview(key, refusal, *columns, proposals)
+        return TablePreview(*columns, key=key, no_key=refusal, proposals=proposals)
 
     async def _bound(self, question: SavedComparison) -> tuple[BoundSource, BoundSource]:
         a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
