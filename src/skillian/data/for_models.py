@@ -135,13 +135,12 @@ def brief_row(row: DifferingRow) -> dict[str, Any]:
 def brief_why(why: Why) -> dict[str, Any]:
     """The proved rules; `changes` are arguments of compare_sources that apply them."""
     facts = [fact.to_dict() for fact in why.facts[:FACTS]]
-    sentences = [*(rule.sentence for rule in why.rules), *(each.sentence for each in why.facts)]
     return {
         "kind": "rows",
         "cache_key": why.cache_key,
         "rules": [rule.to_dict() for rule in why.rules],
         "facts": _cut(facts),
-        "interpretation": [brief_value(each) for each in sentences[: len(why.rules) + FACTS]]
+        "interpretation": [brief_value(each) for each in why.sentences[: len(why.rules) + FACTS]]
         or [why.nothing],
     }
 
