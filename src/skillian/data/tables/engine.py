@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -244,8 +244,8 @@ class TableEngine:
         except InvalidInputError as error:
             refusal = str(error)
         proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)
-        columns = pairing.pairs, pairing.not_compared, pairing.only_a, pairing.only_b
-        return TablePreview(*columns, key=key, no_key=refusal, proposals=proposals)
+        columns = {each.name: getattr(pairing, each.name) for each in fields(pairing)}
+        return TablePreview(**columns, key=key, no_key=refusal, proposals=proposals)
 
     async def _bound(self, question: SavedComparison) -> tuple[BoundSource, BoundSource]:
         a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
