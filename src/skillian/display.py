@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from io import StringIO
 from itertools import takewhile
 from typing import Any
 
@@ -44,6 +45,13 @@ def printable(text: str) -> str:
     writing become escapes, such as `\u202e`.
     """
     return text.translate(_CONTROLS)
+
+
+def as_text(show: Callable[[Console], None]) -> str:
+    """What `show` prints, without colours."""
+    written = StringIO()
+    show(Console(file=written, highlight=False, emoji=False, color_system=None))
+    return written.getvalue()
 
 
 def show_call(console: Console, tool: str, arguments: Mapping[str, Any]) -> None:

@@ -59,8 +59,7 @@ _Csv = Annotated[
     _Several, _option("--csv", "KEY=VALUE", "How files are written: a.decimal=, (of A).")
 ]
 _Output = Annotated[
-    list[Path] | None,
-    _option("--output", "FILE", "A report (.html), or all that differs (.csv)."),
+    list[Path] | None, _option("--output", "FILE", "A report (.html), or all that differs (.csv).")
 ]
 _Format = Annotated[
     Format | None, _option("--format", "FORMAT", "The format, if the suffix does not say it.")
@@ -72,8 +71,7 @@ _FailOn = Annotated[
     FailOn | None, _option("--fail-on", "CLASS", "Mildest finding: minor, major, new, schema.")
 ]
 _Top = Annotated[
-    int,
-    typer.Option(parser=_number, metavar="NUMBER", help="How many differences to list."),
+    int, typer.Option(parser=_number, metavar="NUMBER", help="How many differences to list.")
 ]
 _Measures = Annotated[_Several, _option("--measure", "NAME", "A sum to compare.", _MEASURES)]
 _Dimensions = Annotated[_Several, _option("--by", "NAMES", "What to group by: a,b.", _MEASURES)]

@@ -5,17 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import (
-    Callable,
-    Coroutine,
-    Generator,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +19,7 @@ from skillian.data.declare.saved import Saved
 from skillian.data.engine import open_engine
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
-from skillian.display import printable, show_differences
+from skillian.display import as_text, printable, show_differences
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.outcome import (
     ROWS,
@@ -146,9 +138,7 @@ def write_report(
 
         text = WRITERS[output.form](outcomes)
     elif output.path is not None:
-        written = StringIO()
-        show(Console(file=written, highlight=False, emoji=False, color_system=None), outcomes)
-        text = written.getvalue()
+        text = as_text(lambda console: show(console, outcomes))
     else:
         show(out, outcomes)
         return True

@@ -27,15 +27,7 @@ MAX_DIGITS = 38
 """The digits of the widest decimal that Arrow and most databases have."""
 
 Kind = Literal[
-    "text",
-    "integer",
-    "decimal",
-    "float",
-    "boolean",
-    "date",
-    "timestamp",
-    "timestamptz",
-    "other",
+    "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "timestamptz", "other"
 ]
 FRAMES = "frames"
 """The engine of the types of data frames, which have the names that DuckDB gives them."""
@@ -73,9 +65,6 @@ class Table:
     """A table or view of the database and its columns, in their order.
 
     Attributes:
-        schema: Its schema.
-        name: Its name.
-        columns: The types of its columns.
         declared: What else the catalogue says about columns; one that is absent has no declaration.
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
@@ -186,8 +175,9 @@ class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
 
     Every method raises `QueryError` for what the database refuses; the message never contains
-    the URL. A class that a scheme names has a class method `from_url(name, url, folder)`: the
-    connector of connection `name`; relative paths are relative to `folder`.
+    the URL, but the connection's `name`. A statement may run for `timeout` seconds. A class that a
+    scheme names has a class method `from_url(name, url, folder)`: the connector of connection
+    `name`; relative paths are relative to `folder`.
     """
 
     @property

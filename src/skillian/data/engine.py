@@ -32,9 +32,6 @@ class ComparisonEngine:
     """Compares, and answers questions about what it has compared.
 
     Args:
-        registry: The declared sources.
-        binder: Binds them to their databases.
-        memory: Keeps the results.
         top: How many of the largest differences and of the samples a result has.
         private: Whether results about rows are known only to those who may read the sources.
     """
@@ -71,11 +68,7 @@ class ComparisonEngine:
         return self.measures if question.measures else self.tables
 
     async def compare(
-        self,
-        question: SavedComparison,
-        progress: Progress | None = None,
-        *,
-        key: str = "",
+        self, question: SavedComparison, progress: Progress | None = None, *, key: str = ""
     ) -> ComparisonResult:
         """Compare, and keep the result under its cache key.
 
@@ -138,20 +131,12 @@ class ComparisonEngine:
             InvalidInputError: The comparison has expired, or the page is invalid.
             UnknownNameError: The page names a column that was not compared.
         """
-        from skillian.data.comparison.page import ComparisonRows  # noqa: PLC0415 - see above
-
         if page.offset < 0 or not 1 <= (page.limit or 0) <= MAX_PAGE:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
-        kept = self._memory.cache.get(cache_key)
-        page = page.of_subject(kept.result.subject)
-        total, rows = await kept.differing.page(page, kept.orders)
-        return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
+        return await self._memory.cache.get(cache_key).page(page)
 
     async def explain(
-        self,
-        cache_key: str,
-        dimensions: Sequence[str] | None = None,
-        report: Report | None = None,
+        self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
     ) -> Why | Explanation:
         """What explains the rows that differ; of measures, who carries the gap, by dimensions."""
         return await self._of(self.question(cache_key)).explain(cache_key, dimensions, report)

@@ -9,12 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
-from skillian.data.comparison.explain.explanation import (
-    Breakdown,
-    Explanation,
-    MeasureExplanation,
-    share,
-)
+from skillian.data.comparison.explain.explanation import Breakdown, Explanation, MeasureExplanation
 from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
@@ -23,6 +18,7 @@ from skillian.data.for_code import groups_in_code, rows_in_code
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
+from skillian.data.results.groups import share
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import Samples
 from skillian.data.sql.values import jsonable, named
@@ -139,13 +135,12 @@ def brief_row(row: DifferingRow) -> dict[str, Any]:
 def brief_why(why: Why) -> dict[str, Any]:
     """The proved rules; `changes` are arguments of compare_sources that apply them."""
     facts = [fact.to_dict() for fact in why.facts[:FACTS]]
-    sentences = [*(rule.sentence for rule in why.rules), *(each.sentence for each in why.facts)]
     return {
         "kind": "rows",
         "cache_key": why.cache_key,
         "rules": [rule.to_dict() for rule in why.rules],
         "facts": _cut(facts),
-        "interpretation": [brief_value(each) for each in sentences[: len(why.rules) + FACTS]]
+        "interpretation": [brief_value(each) for each in why.sentences[: len(why.rules) + FACTS]]
         or [why.nothing],
     }
 

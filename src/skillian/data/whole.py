@@ -16,7 +16,7 @@ from skillian.data.declare.definitions import Source
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
 from skillian.data.query.relation import bare_source, free_name, split_url
-from skillian.data.schema.diff import pair_columns
+from skillian.data.schema.diff import distinct_names, pair_columns
 from skillian.errors import InvalidInputError, ToolError, nearest, quoted
 
 _POSTGRES = frozenset({"postgres", "postgresql"})
@@ -131,7 +131,7 @@ def _planned(
     )
     if not pairs and not missing:
         raise InvalidInputError(f"there is no table to compare in {a.name} and {b.name}")
-    names = (a.name, b.name) if a.name != b.name else (f"{a.name} (a)", f"{b.name} (b)")
+    names = distinct_names((a.name, b.name))
     sources: dict[str, Source] = {}
     comparisons: list[SavedComparison] = []
     for one, other in sorted(pairs.items()):

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from html import escape
 from importlib import import_module
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
 
 from skillian.data.results.groups import MeasureSummary
 from skillian.data.results.rows import ColumnResult
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import jsonable, python_rows
-from skillian.display import cell_in_words, cells_in_words, cut, show_rows
+from skillian.display import as_text, cell_in_words, cells_in_words, cut, show_rows
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run
 from skillian.reports.outcome import ROWS, Compared, Format
@@ -29,11 +26,7 @@ _SHOWN = 10
 
 
 class Rows:
-    """Rows that differ, as an Arrow table; any library that reads Arrow streams takes them.
-
-    Args:
-        table: The `pyarrow.Table`.
-    """
+    """Rows that differ, as an Arrow table; any library that reads Arrow streams takes them."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -109,12 +102,9 @@ class Comparison:
     @property
     def summary(self) -> str:
         """The result as a text: the sentences, and the first rows that differ as a table."""
-        text = StringIO()
         headings, rows = self._first()
-        if rows:
-            console = Console(file=text, highlight=False, emoji=False, color_system=None)
-            show_rows(console, headings, rows)
-        lines = [line.rstrip() for line in text.getvalue().splitlines()]
+        text = as_text(lambda console: show_rows(console, headings, rows)) if rows else ""
+        lines = [line.rstrip() for line in text.splitlines()]
         total = len(self.rows())
         if total > _SHOWN:
             unit = self._outcome.comparison.subject.unit

@@ -14,8 +14,8 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from skillian.data.comparison.explain.explanation import Breakdown, MeasureExplanation, share
-from skillian.data.results.groups import Difference, MeasureSummary
+from skillian.data.comparison.explain.explanation import Breakdown, MeasureExplanation
+from skillian.data.results.groups import Difference, MeasureSummary, share
 from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import jsonable
 from skillian.data.subjects import STATUS, STATUSES, Status

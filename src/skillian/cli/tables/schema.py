@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from rich.console import Console
 
 from skillian.cli.shell import ExitCode, SourcesFile, column_map, listed, out, run, say
-from skillian.display import show_rows
+from skillian.display import as_text, show_rows
 
 if TYPE_CHECKING:
     from skillian.data.results.rows import Proposal
@@ -34,11 +33,7 @@ class SchemaFailOn(StrEnum):
     SCHEMA = "schema"
 
 
-_SUFFIXES = {
-    ".txt": SchemaFormat.TABLE,
-    ".json": SchemaFormat.JSON,
-    ".xml": SchemaFormat.JUNIT,
-}
+_SUFFIXES = {".txt": SchemaFormat.TABLE, ".json": SchemaFormat.JSON, ".xml": SchemaFormat.JUNIT}
 _NAMED = "a source, a file, or URL#table"
 _RELATIONS = {"equivalent": "=", "widens": "holds more", "loses": "loses", "differs": "other kind"}
 
@@ -177,8 +172,4 @@ def _text(
         return schema_json(diff, proposals, every=every)
     if form is SchemaFormat.JUNIT:
         return schema_junit(diff, proposals, every=every)
-    written = StringIO()
-    show_schema(
-        Console(file=written, highlight=False, emoji=False, color_system=None), diff, proposals
-    )
-    return written.getvalue()
+    return as_text(lambda console: show_schema(console, diff, proposals))

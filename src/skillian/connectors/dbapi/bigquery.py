@@ -62,9 +62,7 @@ ORDER BY table_schema, table_name, ordinal_position
         """A connection whose names without a dataset are in that of the URL."""
         job = module.QueryJobConfig(default_dataset=f"{login['project']}.{login['dataset']}")
         client = module.Client(
-            project=login["project"],
-            location=login.get("location"),
-            default_query_job_config=job,
+            project=login["project"], location=login.get("location"), default_query_job_config=job
         )
         driver: Any = import_module("google.cloud.bigquery.dbapi")
         return driver.connect(client)

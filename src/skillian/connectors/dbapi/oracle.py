@@ -18,10 +18,7 @@ _RULES = SQLRules(
     timestamp=f"RTRIM(RTRIM(TO_CHAR(CAST(v AS TIMESTAMP), {_FORM}), '0'), '.')",
     timestamptz=f"RTRIM(RTRIM(TO_CHAR(SYS_EXTRACT_UTC(v), {_FORM}), '0'), '.') || '+00'",
     whole="NUMBER(38, 0)",
-    functions={
-        exp.IntDiv: "CAST(TRUNC(v / w) AS NUMBER(38, 0))",
-        exp.Normalize: "COMPOSE(v)",
-    },
+    functions={exp.IntDiv: "CAST(TRUNC(v / w) AS NUMBER(38, 0))", exp.Normalize: "COMPOSE(v)"},
 )
 
 

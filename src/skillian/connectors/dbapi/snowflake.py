@@ -18,10 +18,7 @@ _RULES = SQLRules(
     timestamp=f"RTRIM(RTRIM(TO_VARCHAR(v, {_FORM}), '0'), '.')",
     timestamptz=f"RTRIM(RTRIM(TO_VARCHAR(CONVERT_TIMEZONE('UTC', v), {_FORM}), '0'), '.') || '+00'",
     whole="DECIMAL(38, 0)",
-    functions={
-        exp.IntDiv: "CAST((v - v % w) / w AS DECIMAL(38, 0))",
-        exp.Normalize: "",
-    },
+    functions={exp.IntDiv: "CAST((v - v % w) / w AS DECIMAL(38, 0))", exp.Normalize: ""},
 )
 adapt = _RULES.adapt
 
@@ -31,11 +28,7 @@ _CODES = (
     "TIMESTAMP_NTZ", "OBJECT", "ARRAY", "BINARY", "TIME", "BOOLEAN",
 )  # fmt: skip
 
-_SESSION = {
-    "TIMEZONE": "UTC",
-    "BINARY_OUTPUT_FORMAT": "HEX",
-    "STATEMENT_TIMEOUT_IN_SECONDS": 3600,
-}
+_SESSION = {"TIMEZONE": "UTC", "BINARY_OUTPUT_FORMAT": "HEX", "STATEMENT_TIMEOUT_IN_SECONDS": 3600}
 
 
 class SnowflakeConnector(DBAPIConnector):

@@ -88,13 +88,7 @@ class EngineConnector(ABC):
 
 
 class DuckDBConnector(EngineConnector):
-    """A `Connector` to one DuckDB file.
-
-    Args:
-        path: The database file.
-        name: The connection's name in the configuration; messages use it in place of the path.
-        timeout: How many seconds a statement may run.
-    """
+    """A `Connector` to one DuckDB file."""
 
     keeps_catalog = False
 

@@ -8,14 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import (
-    QUOTIENT,
-    Adapt,
-    adapter,
-    call,
-    printed_float,
-    replaced,
-)
+from skillian.connectors.dialects import QUOTIENT, Adapt, adapter, call, printed_float, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type

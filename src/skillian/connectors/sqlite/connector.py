@@ -6,7 +6,7 @@ type, exactly, or the statement fails and names the value. The copy is kept unti
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -53,8 +53,6 @@ class SQLiteConnector(EngineConnector):
     """A `Connector` to one SQLite file; statements are written in DuckDB's SQL.
 
     Args:
-        path: The database file.
-        name: The connection's name in the configuration; messages use it in place of the path.
         timeout: How many seconds a statement may run, copying not included.
     """
 
@@ -75,13 +73,7 @@ class SQLiteConnector(EngineConnector):
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; the columns of a broken view raise `QueryError`."""
-
-        def read() -> tuple[Table, ...]:
-            with self._file.snapshot():
-                return self._file.tables()
-
-        async with self._reading:
-            return await self._translated(run_interruptible(read, self._file.interrupt))
+        return await self._read(lambda _: self._file.tables())
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT without parameters, without copying any rows."""
@@ -107,12 +99,15 @@ class SQLiteConnector(EngineConnector):
             yield
 
     async def _version(self) -> Version:
-        def read() -> Version:
+        return await self._read(lambda version: version)
+
+    async def _read(self, read: Callable[[Version], T]) -> T:
+        def work() -> T:
             with self._file.snapshot() as version:
-                return version
+                return read(version)
 
         async with self._reading:
-            return await self._translated(run_interruptible(read, self._file.interrupt))
+            return await self._translated(run_interruptible(work, self._file.interrupt))
 
     async def aclose(self) -> None:
         """Interrupt running statements, close copy and file; the next statement reopens them."""

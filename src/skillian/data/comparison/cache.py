@@ -23,7 +23,7 @@ from skillian.errors import InvalidInputError, OtherSubjectError, RowsNotKeptErr
 
 if TYPE_CHECKING:
     from skillian.data.comparison.groups import Place
-    from skillian.data.comparison.page import Page, PageRow
+    from skillian.data.comparison.page import ComparisonRows, Page, PageRow
     from skillian.data.comparison.plan import ComparisonPlan
     from skillian.data.comparison.rows import GroupRow, Groups
     from skillian.data.page_order import PageOrders
@@ -96,6 +96,14 @@ class Kept:
                 f" {quoted(self.question.a)} {quoted(self.question.b)} and --output diff.parquet"
             )
         return self._differing
+
+    async def page(self, page: Page) -> ComparisonRows[PageRow]:
+        """A page of what differs; raises `RowsNotKeptError`, and as `Page.of_subject`."""
+        from skillian.data.comparison.page import ComparisonRows  # noqa: PLC0415 - as above
+
+        page = page.of_subject(self.result.subject)
+        total, rows = await self.differing.page(page, self.orders)
+        return ComparisonRows(self.result.cache_key, page.statuses, page.offset, total, rows)
 
     def of(self, kind: type[D]) -> D:
         """What differs, of this kind; raises `InvalidInputError`."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
 
@@ -26,7 +26,6 @@ from skillian.data.results.groups import Summary
 from skillian.data.results.result import ComparisonResult, Proof, RowCounts
 from skillian.data.results.rows import TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas
-from skillian.data.subjects import MEASURES
 from skillian.errors import InvalidInputError, ToolError
 from skillian.tasks import Progress, SingleFlight
 
@@ -53,11 +52,7 @@ class MeasureEngine:
     """
 
     def __init__(
-        self,
-        registry: SourceRegistry,
-        binder: Binder,
-        memory: Memory,
-        top: int = TOP,
+        self, registry: SourceRegistry, binder: Binder, memory: Memory, top: int = TOP
     ) -> None:
         self._planner = Planner(registry, binder)
         self._undeclared = registry.undeclared
@@ -106,11 +101,9 @@ class MeasureEngine:
         Raises `InvalidInputError` for a comparison that has expired or an invalid page, and
         `UnknownNameError` for a name in it.
         """
-        from skillian.data.comparison.page import ComparisonRows  # noqa: PLC0415 - see above
-
-        kept, page = self._cache.get(cache_key), page.of_subject(MEASURES)
-        total, rows = await kept.of(DifferingGroups).page(page, kept.orders)
-        return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
+        self._get(cache_key)
+        rows = await self._cache.get(cache_key).page(page)
+        return cast("ComparisonRows[GroupRow]", rows)
 
     async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
         """The gap of a measure over two of the dimensions of the key.
@@ -153,10 +146,7 @@ class MeasureEngine:
             comparison = await self._compared(finer, None)
         plan, summary = comparison.plan, comparison.result.summary
         measures, notes = await explain_measures(
-            comparison.table,
-            self._workspace,
-            comparison.place,
-            summary.rows_a + summary.rows_b,
+            comparison.table, self._workspace, comparison.place, summary.rows_a + summary.rows_b
         )
         return Explanation(cache_key, grain, unused_dimensions(plan), measures, notes)
 
@@ -234,11 +224,7 @@ class MeasureEngine:
         return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
 
     async def _run(
-        self,
-        question: SavedComparison,
-        plan: ComparisonPlan,
-        key: str,
-        progress: Progress | None,
+        self, question: SavedComparison, plan: ComparisonPlan, key: str, progress: Progress | None
     ) -> DifferingGroups:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)

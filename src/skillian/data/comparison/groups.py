@@ -33,11 +33,7 @@ SIDES: tuple[str, str] = ("side_a", "side_b")
 
 
 def joined_groups(
-    plan: ComparisonPlan,
-    sides: Callable[[], Relations],
-    dialect: str,
-    *,
-    nulls_apart: bool = False,
+    plan: ComparisonPlan, sides: Callable[[], Relations], dialect: str, *, nulls_apart: bool = False
 ) -> Relations:
     """The relations up to `groups`: the `SIDES`, which have one row per key, and their join.
 

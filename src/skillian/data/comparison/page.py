@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 from sqlglot import exp
@@ -65,8 +66,6 @@ class PageColumns:
 
     Attributes:
         keys: The names and types of the parts of the key.
-        values: The values of both sides.
-        statuses: The classes, in their order.
     """
 
     keys: Sequence[tuple[str, ColumnType]]
@@ -84,18 +83,12 @@ class PageColumns:
             raise InvalidInputError(f"{quoted(choice.of)} has no gap, because it is not a number")
         return index
 
-    def in_key_order(self) -> list[exp.Expr]:
-        """The order by the key."""
-        keys = (sql.bare(f"key_{index}") for index in range(len(self.keys)))
-        return [exp.Ordered(this=key, nulls_first=False) for key in keys]
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """A selection of what a comparison found.
 
     Attributes:
-        statuses: The classes.
         offset: How many to leave out before it.
         limit: How many; None for all.
         order: In which order; None for that of the kind of comparison.
@@ -175,37 +168,29 @@ class ValueChange(NamedTuple):
     gap: Decimal | None = None
 
 
-class PageRow(Protocol):
+@dataclass(frozen=True, slots=True)
+class PageRow(Record, ABC):
     """A group or a row on a page."""
 
-    @property
-    def key(self) -> Mapping[str, object]:
-        """The values of the key."""
-        ...
+    key: Mapping[str, object]
+    status: str
+    rows_a: int
+    rows_b: int
 
     @property
-    def status(self) -> str:
-        """The class."""
-        ...
-
-    @property
+    @abstractmethod
     def differing(self) -> Sequence[str]:
         """The names of what differs, where both sides have it."""
-        ...
 
     @property
+    @abstractmethod
     def sizes(self) -> Mapping[str, Decimal]:
         """The sizes of its differences, by the names of what differs; "" is the whole row."""
-        ...
 
     @property
+    @abstractmethod
     def changes(self) -> Sequence[ValueChange]:
         """Its differences."""
-        ...
-
-    def to_dict(self) -> dict[str, object]:
-        """The row for JSON."""
-        ...
 
 
 RowT_co = TypeVar("RowT_co", bound=PageRow, covariant=True)
@@ -225,7 +210,8 @@ class ComparisonRows(Record, Generic[RowT_co]):
 def _ordered(order: Order, columns: PageColumns) -> list[exp.Expr]:
     value = rank(columns.statuses) if order.column == "status" else _value(order, columns)
     first = exp.Ordered(this=value, desc=order.descending, nulls_first=False)
-    return [first, *columns.in_key_order()]
+    keys = (sql.bare(f"key_{index}") for index in range(len(columns.keys)))
+    return [first, *(exp.Ordered(this=key, nulls_first=False) for key in keys)]
 
 
 def rank(statuses: Iterable[str]) -> exp.Expr:

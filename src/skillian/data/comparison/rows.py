@@ -16,7 +16,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.comparison.groups import Place
-from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
+from skillian.data.comparison.page import Page, PageColumns, PageRow, PageValue, ValueChange
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
@@ -36,15 +36,12 @@ _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow(Record):
+class GroupRow(PageRow):
     """One group with all of its measures; its class is the worst of its measures' classes."""
 
     json_names = "key status rows_a rows_b measures=by_measure"
 
-    key: Mapping[str, object]
     status: Status
-    rows_a: int
-    rows_b: int
     measures: tuple[Difference, ...]
 
     @property

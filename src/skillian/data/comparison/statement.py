@@ -58,6 +58,8 @@ def collapsed_statement(
 ) -> exp.Select:
     """The statement of the groups that differ, and of one row for all that are equal.
 
+    The groups are scanned once, and no database has to store the equal ones.
+
     Args:
         plan: What is compared.
         groups: The relations up to `groups`, in which a group may have one row for each side.
@@ -65,25 +67,6 @@ def collapsed_statement(
             from others are then not computed: the rows of a group are alike in what they count,
             and the equal groups in their amounts.
     """
-    return with_relations(_collapsed(plan, of_rows=of_rows), groups)
-
-
-def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
-    """The columns of `collapsed_statement`, and their types in the workspace."""
-    columns = {"same": "INTEGER"}
-    for index, term in enumerate(plan.a.keys):
-        columns[f"key_{index}"] = stored_type(term.type.kind, term.type.scale)
-    columns |= dict.fromkeys(("together", "repeated", "rows_a", "rows_b"), "BIGINT")
-    for index, measure in enumerate(plan.measures):
-        number = stored_type("decimal", measure.scale)
-        columns |= {f"a_{index}": number, f"b_{index}": number}
-        if measure.has_code:
-            columns |= dict.fromkeys((f"xa_{index}", f"xb_{index}", f"low_{index}"), "BIGINT")
-    return columns
-
-
-def _collapsed(plan: ComparisonPlan, *, of_rows: bool) -> exp.Select:
-    """The groups are scanned once, and no database has to store the equal ones."""
     same = sql.bare("same")
     keys = [sql.template('CASE WHEN "same" = 0 THEN key END', key=key) for key in key_columns(plan)]
     columns: list[exp.Expr] = [same]
@@ -108,7 +91,21 @@ def _collapsed(plan: ComparisonPlan, *, of_rows: bool) -> exp.Select:
         for name, most, code in codes if measure.has_code else ():
             columns.append(sql.named(most(this=sql.bare(f"{code}_{index}")), f"{name}_{index}"))
     select = sql.select(columns, _marked(plan), "marked")
-    return select.group_by(same.copy(), *keys, copy=False)
+    return with_relations(select.group_by(same.copy(), *keys, copy=False), groups)
+
+
+def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
+    """The columns of `collapsed_statement`, and their types in the workspace."""
+    columns = {"same": "INTEGER"}
+    for index, term in enumerate(plan.a.keys):
+        columns[f"key_{index}"] = stored_type(term.type.kind, term.type.scale)
+    columns |= dict.fromkeys(("together", "repeated", "rows_a", "rows_b"), "BIGINT")
+    for index, measure in enumerate(plan.measures):
+        number = stored_type("decimal", measure.scale)
+        columns |= {f"a_{index}": number, f"b_{index}": number}
+        if measure.has_code:
+            columns |= dict.fromkeys((f"xa_{index}", f"xb_{index}", f"low_{index}"), "BIGINT")
+    return columns
 
 
 def _marked(plan: ComparisonPlan) -> exp.Select:

@@ -12,11 +12,7 @@ from skillian.connectors import floats
 from skillian.connectors.base import ColumnType, Connector, Table
 from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
-from skillian.data.declare.definitions import (
-    Dimension,
-    Measure,
-    Source,
-)
+from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.names import JOINING, months, synonyms, words_of
 from skillian.data.declare.sources import Connections, connection_name, registry_of
 from skillian.data.sql.values import python_rows
@@ -57,8 +53,6 @@ class ColumnSample:
     """What the first rows of a table show about a column of whole numbers.
 
     Attributes:
-        rows: The number of rows.
-        distinct: The number of distinct values.
         completes_key: Whether rows are unique by the columns whose names are those of keys and this
             one, but not without it.
         is_code: Whether all values have the same number of digits, at least three, as codes have.
@@ -247,12 +241,7 @@ async def _source(
             column=dimensions[date].column, type="text", format="%Y-%m", synonyms=(month,)
         )
     measures[_free("rows", (*dimensions, *measures))] = Measure(expression="1", aggregation="count")
-    source = Source(
-        connection=connection,
-        table=named,
-        dimensions=dimensions,
-        measures=measures,
-    )
+    source = Source(connection=connection, table=named, dimensions=dimensions, measures=measures)
     return InferredSource(name, source, tuple(remarks))
 
 

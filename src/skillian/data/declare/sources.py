@@ -17,12 +17,7 @@ from skillian.connectors import PATHS, Connector, connect, dialect_of, scheme, s
 from skillian.connectors.base import path_of
 from skillian.data.declare.definitions import ComparisonSettings, Source, SourcesFile
 from skillian.data.sql.admission import admit_expression, admit_query
-from skillian.errors import (
-    ConfigurationError,
-    QueryError,
-    SourceNotFoundError,
-    UnavailableError,
-)
+from skillian.errors import ConfigurationError, QueryError, SourceNotFoundError, UnavailableError
 
 if TYPE_CHECKING:
     from skillian.data.declare.document import Data, YamlDocument

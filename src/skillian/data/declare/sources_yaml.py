@@ -10,8 +10,8 @@ import yaml
 from skillian.connectors import PATHS, scheme
 from skillian.data.declare.definitions import Definition
 from skillian.data.declare.infer import Inferred, InferredSource
+from skillian.data.declare.sources import VARIABLE
 
-_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _ENDLESS = 1_000_000
 
 
@@ -34,7 +34,7 @@ def _is_plain(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    hidden = parts.password is None or _VARIABLE.fullmatch(parts.password)
+    hidden = parts.password is None or VARIABLE.fullmatch(parts.password)
     return bool(hidden) and not parts.query
 
 

@@ -154,10 +154,7 @@ def bare_source(connection: str, table: Table) -> Source:
     # Not validated: a bare table has no measures, and its columns may have any name.
     dimensions = {name: Dimension.model_construct(column=name) for name in table.columns}
     return Source.model_construct(
-        connection=connection,
-        table=full_name(table),
-        dimensions=dimensions,
-        measures={},
+        connection=connection, table=full_name(table), dimensions=dimensions, measures={}
     )
 
 

@@ -37,6 +37,15 @@ def percentage_of(a: Decimal | None, b: Decimal | None) -> Decimal | None:
     return share.quantize(_PERCENT_STEP, context=EXACT)
 
 
+def share(part: Decimal, whole: Decimal) -> str | None:
+    """A share in percent, cut to one digit so that 100.0 % means all; None of 0."""
+    if not whole:
+        return None
+    tenths = int(EXACT.divide_int(EXACT.multiply(part.copy_abs(), Decimal(1000)), whole.copy_abs()))
+    sign = "-" if tenths and (part < 0) != (whole < 0) else ""
+    return f"{sign}{tenths // 10}.{tenths % 10} %"
+
+
 def key_words(key: Mapping[str, object]) -> str:
     """The key of a group in words."""
     return ", ".join(
@@ -69,10 +78,7 @@ class Classes(Record):
     @property
     def match_rate(self) -> str | None:
         """The share of matches, rounded down so that 100.0 % means all; None without groups."""
-        if not self.groups:
-            return None
-        tenths = self.match * 1000 // self.groups
-        return f"{tenths // 10}.{tenths % 10} %"
+        return share(Decimal(self.match), Decimal(self.groups))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,10 @@ class ColumnPair:
         """The name for both: that of a."""
         return self.a
 
+    def on(self, side: int) -> tuple[str, CellType]:
+        """The name and the type of the column on side a (0) or b (1)."""
+        return ((self.a, self.cells.a), (self.b, self.cells.b))[side]
+
     @property
     def is_exact(self) -> bool:
         """Whether only the same values are equal."""

@@ -15,7 +15,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import call, filled
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange, rank
+from skillian.data.comparison.page import Page, PageColumns, PageRow, PageValue, ValueChange, rank
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.values import Record, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
@@ -42,16 +42,13 @@ class DifferingCell(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class DifferingRow(Record):
+class DifferingRow(PageRow):
     """A row that differs, or one that only one side has.
 
     `own` has the cells of a row of one side in the columns that only this side has.
     """
 
-    key: Mapping[str, object]
     status: RowClass
-    rows_a: int
-    rows_b: int
     cells: Mapping[str, DifferingCell]
     own: Mapping[str, object]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,8 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
 from skillian.data.results.result import ComparisonResult
-from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
-from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs, left_out
+from skillian.data.results.rows import ColumnCoverage, Proposal, TableKey
+from skillian.data.tables.columns import Pairing, key_pairs, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
@@ -34,34 +34,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePreview:
+class TablePreview(Pairing):
     """What a comparison would compare.
 
     Attributes:
         key: The columns that identify a row; None if none were found.
         no_key: Why none were found; empty if they were.
-        pairs: The columns that would be compared, in the order of a.
-        not_compared: The columns of both sides that would not be.
-        only_a: The columns of a without a counterpart.
-        only_b: The columns of b without a counterpart.
-        proposals: Pairs of these that may be one column each, the most similar first.
+        proposals: Pairs of the columns of one side that may be one column each, the most similar
+            first.
     """
 
-    key: TableKey | None
-    no_key: str
-    pairs: tuple[ColumnPair, ...]
-    not_compared: tuple[NotCompared, ...]
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
-    proposals: tuple[Proposal, ...]
+    key: TableKey | None = None
+    no_key: str = ""
+    proposals: tuple[Proposal, ...] = ()
 
 
 class TableEngine:
     """Compares the rows of two sources.
 
     Args:
-        binder: Binds the sources to their databases.
-        memory: Keeps results and rows that differ.
         top: How many pairs of values and samples a result has.
         private: Whether results are known only to those who may read the sources.
     """
@@ -78,10 +69,7 @@ class TableEngine:
         self._explaining: SingleFlight[Why] = SingleFlight()
 
     async def compare(
-        self,
-        question: SavedComparison,
-        progress: Progress | None = None,
-        key: str = "",
+        self, question: SavedComparison, progress: Progress | None = None, key: str = ""
     ) -> ComparisonResult:
         """Compare as `compute` does, and keep the rows that differ.
 
@@ -89,8 +77,7 @@ class TableEngine:
         The result has a new cache key if `key` is empty.
         """
         return await self._comparing.run(
-            (question.digest, key),
-            lambda: self._remember(question, progress, key or uuid4().hex),
+            (question.digest, key), lambda: self._remember(question, progress, key or uuid4().hex)
         )
 
     @asynccontextmanager
@@ -105,10 +92,7 @@ class TableEngine:
         await self._memory.drop_evicted()
 
     async def explain(
-        self,
-        cache_key: str,
-        dimensions: Sequence[str] | None = None,
-        report: Report | None = None,
+        self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
     ) -> Why:
         """What `why` finds; raises `InvalidInputError` for dimensions, which rows do not have."""
         if dimensions:
@@ -173,10 +157,7 @@ class TableEngine:
         return result
 
     async def compute(
-        self,
-        question: SavedComparison,
-        progress: Progress | None = None,
-        keep: Keep | None = None,
+        self, question: SavedComparison, progress: Progress | None = None, keep: Keep | None = None
     ) -> ComparisonResult:
         """Compare all rows of two tables.
 
@@ -263,19 +244,15 @@ class TableEngine:
         except InvalidInputError as error:
             refusal = str(error)
         proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)
-        columns = pairing.pairs, pairing.not_compared, pairing.only_a, pairing.only_b
-        return TablePreview(key, refusal, *columns, proposals)
+        columns = {each.name: getattr(pairing, each.name) for each in fields(pairing)}
+        return TablePreview(**columns, key=key, no_key=refusal, proposals=proposals)
 
     async def _bound(self, question: SavedComparison) -> tuple[BoundSource, BoundSource]:
         a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         return a, b
 
     async def _run(
-        self,
-        question: SavedComparison,
-        pairing: Pairing,
-        key: TableKey,
-        comparison: RowComparison,
+        self, question: SavedComparison, pairing: Pairing, key: TableKey, comparison: RowComparison
     ) -> tuple[ComparisonResult, StagedDifferences] | None:
         """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")

@@ -153,25 +153,19 @@ class Findings:
         return await self._rows(_shown(names, shown), test, _ordered(keys, limit))
 
     async def _multiset_samples(self, limit: int) -> Samples:
-        samples: list[tuple[CountedSample, ...]] = []
+        shown = _shown(["rows_a", "rows_b"], self._compared)
         order = _ordered([f"a{index}" for index in range(len(self._plan.pairs))], limit)
-        for test in ("rows_a > rows_b", "rows_b > rows_a"):
-            rows = await self._rows(
-                _shown(["rows_a", "rows_b"], self._compared),
-                f"WHERE class = {DIFFERING} AND {test}",
-                order,
+
+        async def only_in(more: str, less: str) -> tuple[CountedSample, ...]:
+            test = f"WHERE class = {DIFFERING} AND rows_{more} > rows_{less}"
+            rows = await self._rows(shown, test, order)
+            every = len(self._plan.pairs)
+            return tuple(
+                CountedSample(self._named(row, "a", every), int(row["rows_a"]), int(row["rows_b"]))
+                for row in rows
             )
-            samples.append(
-                tuple(
-                    CountedSample(
-                        {pair.a: row[f"a{index}"] for index, pair in enumerate(self._plan.pairs)},
-                        int(row["rows_a"]),
-                        int(row["rows_b"]),
-                    )
-                    for row in rows
-                )
-            )
-        return Samples(only_in_a=samples[0], only_in_b=samples[1])
+
+        return Samples(only_in_a=await only_in("a", "b"), only_in_b=await only_in("b", "a"))
 
     def _sample(self, row: Mapping[str, Any], compared: Sequence[int]) -> RowSample:
         cells = {
@@ -179,20 +173,17 @@ class Findings:
             for index in compared
             if row[f"d{index}"]
         }
-        return RowSample(self._key(row), cells)
+        return RowSample(self._named(row, "k", self._plan.keys), cells)
 
     def _counted(self, row: Mapping[str, Any]) -> CountedSample:
-        kind = row["class"]
+        kind, key = row["class"], self._named(row, "k", self._plan.keys)
         if kind == DUPLICATE:
-            return CountedSample(self._key(row), int(row["rows_a"]), int(row["rows_b"]))
-        return CountedSample(self._key(row), int(kind == ONLY_A), int(kind == ONLY_B))
+            return CountedSample(key, int(row["rows_a"]), int(row["rows_b"]))
+        return CountedSample(key, int(kind == ONLY_A), int(kind == ONLY_B))
 
-    def _key(self, row: Mapping[str, Any]) -> dict[str, str | None]:
-        return {pair.a: row[f"k{index}"] for index, pair in enumerate(self._keys)}
-
-    @property
-    def _keys(self) -> Sequence[ColumnPair]:
-        return self._plan.pairs[: self._plan.keys]
+    def _named(self, row: Mapping[str, Any], letter: str, count: int) -> dict[str, str | None]:
+        """The cells of the first columns, by their names."""
+        return {pair.a: row[f"{letter}{i}"] for i, pair in enumerate(self._plan.pairs[:count])}
 
     async def _rows(self, select: str, *clauses: str) -> list[dict[str, Any]]:
         text = f'{select} FROM "{self._table}" {" ".join(clauses)}'

@@ -20,7 +20,7 @@ from sqlglot import exp
 from skillian.connectors.dialects import call, filled
 from skillian.data import sql
 from skillian.data.results.result import RowCounts
-from skillian.data.results.rows import Proposal, TableKey
+from skillian.data.results.rows import TableKey
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
@@ -44,10 +44,7 @@ _KEY_WORDS = frozenset(
 _AMOUNT_WORDS = frozenset(
     "amount amt price cost total sum qty quantity balance value rate".split()  # noqa: SIM905
 )
-_HASHES = {
-    "duckdb": "HASH(v)",
-    "postgres": "HASHTEXTEXTENDED(CAST(v AS TEXT), 0)",
-}
+_HASHES = {"duckdb": "HASH(v)", "postgres": "HASHTEXTEXTENDED(CAST(v AS TEXT), 0)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
         InvalidInputError: No combination can be unique, or a column that identifies a row seems to
             have another name on each side.
     """
-    usable = [pair for pair in _exact(pairing) if _is_usable(pair)]
+    usable = _usable(pairing)
     samples = await together(*(_sample(side, index, usable) for index, side in enumerate(sides)))
     candidates: list[KeyCandidate] = []
     for size, most in enumerate(_LARGEST, start=1):
@@ -115,7 +112,9 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
     likely = _ordered([each for each in candidates if not all(each.repeated)], samples)
     if not likely or any(map(_rank, likely[0].pairs)):
         renames = await proposed_renames(pairing.only_a, pairing.only_b, sides)
-        keys = [each for each in renames if each.is_unique and _is_named_like_a_key(each)]
+        keys = [
+            each for each in renames if each.is_unique and 0 in map(_name_rank, (each.a, each.b))
+        ]
         if keys:
             raise renamed_key(keys[0])
         if not likely:
@@ -124,9 +123,9 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
     return tuple(each.key for each in likely[:_PROPOSED])
 
 
-def _exact(pairing: Pairing) -> list[ColumnPair]:
-    """The pairs without a tolerance of their own."""
-    return [pair for pair in pairing.pairs if pair.a not in pairing.tolerant]
+def _usable(pairing: Pairing) -> list[ColumnPair]:
+    """The pairs that may be part of a key, which has no tolerance."""
+    return [pair for pair in pairing.pairs if pair.a not in pairing.tolerant and _is_usable(pair)]
 
 
 def _ordered(candidates: Sequence[KeyCandidate], samples: Sequence[_Sample]) -> list[KeyCandidate]:
@@ -191,7 +190,7 @@ def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
 
 def unidentified(pairing: Pairing, reasons: Sequence[str] = ()) -> InvalidInputError:
     """The error for tables without columns that identify a row."""
-    names = ", ".join(pair.a for pair in _exact(pairing) if _is_usable(pair)) or "none"
+    names = ", ".join(pair.a for pair in _usable(pairing)) or "none"
     return no_key(
         "no key was given, and no column or combination of up to three identifies a row (usable"
         f" columns: {names})",
@@ -235,16 +234,10 @@ def _is_usable(pair: ColumnPair) -> bool:
     return cells.family != "binary"
 
 
-def _cell(pair: ColumnPair, side: SideRows, index: int) -> tuple[CellType, exp.Expr]:
-    name, kind = ((pair.a, pair.cells.a), (pair.b, pair.cells.b))[index]
-    return kind, side.value(name)
-
-
 async def _sample(side: SideRows, index: int, pairs: Sequence[ColumnPair]) -> _Sample:
     if not pairs:
         return _Sample((), is_whole=True)
-    cells = {(pair.a, pair.b)[index]: (pair.cells.a, pair.cells.b)[index] for pair in pairs}
-    rows = await side.first(cells, SAMPLED_ROWS)
+    rows = await side.first(dict(pair.on(index) for pair in pairs), SAMPLED_ROWS)
     return _Sample(rows, len(rows) < SAMPLED_ROWS)
 
 
@@ -290,10 +283,6 @@ def _name_rank(name: str) -> int | None:
     return None if _AMOUNT_WORDS.isdisjoint(words) else 3
 
 
-def _is_named_like_a_key(pair: Proposal) -> bool:
-    return 0 in {_name_rank(pair.a), _name_rank(pair.b)}
-
-
 async def _counted(
     candidates: Sequence[KeyCandidate], samples: Sequence[_Sample], sides: Sequence[SideRows]
 ) -> list[KeyCandidate]:
@@ -334,7 +323,8 @@ def _scan_of(candidates: Sequence[KeyCandidate], side: SideRows, index: int) -> 
     hashes: list[exp.Expr] = []
     columns: list[exp.Expr] = []
     for number, each in enumerate(candidates):
-        cells = [_cell(pair, side, index) for pair in each.pairs]
+        own = (pair.on(index) for pair in each.pairs)
+        cells = [(kind, side.value(name)) for name, kind in own]
         hashed = _hash(cells, side.connector.dialect)
         if hashed is None:
             return None

@@ -122,10 +122,7 @@ def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:
 
 
 def without_unread(
-    error: UnreadableColumnError,
-    pairing: Pairing,
-    sides: Sequence[SideRows],
-    key: Sequence[str],
+    error: UnreadableColumnError, pairing: Pairing, sides: Sequence[SideRows], key: Sequence[str]
 ) -> Pairing:
     """The columns without one that cannot be read; raises the error if it is needed."""
     keys = {pairing.find(name) for name in key}

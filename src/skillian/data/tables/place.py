@@ -45,9 +45,8 @@ class SideRows:
     """The rows of a source that the filters keep, where they are stored.
 
     Attributes:
-        source: The source.
-        where: The filters.
-        parameters: Their values; both sides have the same, since one statement reads both.
+        parameters: The values of its filters; both sides have the same, since one statement reads
+            both.
         instead: Columns that are read as another value: as NULL if they have none, or a file's as
             texts or in the types of the other side.
         tests: What else the rows meet.
@@ -168,7 +167,6 @@ class RowComparison:
         workspace: Where differences are staged, and both sides unless one database has both.
         pairs: The columns, those of the key first.
         keys: How many columns the key has.
-        sides: The rows of a and b.
         progress: Gets the name of a source and how many of its rows are staged.
         lone: The names of the columns that only a and only b has, if rows that differ are staged
             with all of their cells; those of only one side then have the cells of these, too.
@@ -316,9 +314,7 @@ class RowComparison:
         if self.segments.ranges is not None:
             self.sides = replace(a, tests=search.tests(0)), replace(b, tests=search.tests(1))
 
-    async def _staged(
-        self,
-    ) -> tuple[TablePlan, tuple[LoneColumn, ...], dict[str, Statement]]:
+    async def _staged(self) -> tuple[TablePlan, tuple[LoneColumn, ...], dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
         pairs = tuple(
             replace(pair, cells=CellPair(one, other, pair.cells.family, pair.cells.rule))
@@ -342,9 +338,7 @@ class RowComparison:
         """Stage the compared columns of a side, and those that only it has."""
         side = self.sides[index]
         dialect = side.connector.dialect
-        kinds = [
-            ((pair.a, pair.b)[index], (pair.cells.a, pair.cells.b)[index]) for pair in self.pairs
-        ]
+        kinds = [pair.on(index) for pair in self.pairs]
         kinds += [(name, side.type_of(name)) for name in self._lone[index]]
         columns = [transported(kind, side.value(name), dialect) for name, kind in kinds]
         named = [sql.named(each.value, f"c{number}") for number, each in enumerate(columns)]

@@ -132,10 +132,6 @@ async def test_a_key_outside_the_years_of_python_is_reported_with_the_fix(
     assert [item.key for item in result.top_differences] == [{"key": "infinity"}]
 
 
-async def test_every_column_of_the_statement_is_read(compared: Compared) -> None:
-    assert '"summary"."groups"' not in (await compared("('x', 1)", "")).proof.sql
-
-
 APART = two_sources(
     "k: {column: k}",
     "total: {column: amount, aggregation: sum}",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import ClassVar
 
-from skillian.data.results.groups import EXACT, key_words
+from skillian.data.results.groups import EXACT, key_words, share
 from skillian.data.sql.values import jsonable
 
 MEMBERS = 20
@@ -208,15 +208,6 @@ class Explanation:
             "interpretation": list(self.sentences),
             "measures": {each.measure: each.to_dict() for each in self.measures},
         }
-
-
-def share(part: Decimal, whole: Decimal) -> str | None:
-    """A share in percent, cut to one digit so that 100.0 % means all; None of 0."""
-    if not whole:
-        return None
-    tenths = int(EXACT.divide_int(EXACT.multiply(part.copy_abs(), Decimal(1000)), whole.copy_abs()))
-    sign = "-" if tenths and (part < 0) != (whole < 0) else ""
-    return f"{sign}{tenths // 10}.{tenths % 10} %"
 
 
 def total(numbers: Iterable[Decimal]) -> Decimal:

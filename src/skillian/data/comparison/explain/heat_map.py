@@ -71,10 +71,7 @@ async def read_heat_map(
     cells = python_rows(await workspace.run(_statement(table, plan, keys, index), {}))
     rows, columns = (
         _Axis.read(
-            axis,
-            cells,
-            plan.a.keys[key].type.kind,
-            [each[name] for each in equal] if cells else (),
+            axis, cells, plan.a.keys[key].type.kind, [each[name] for each in equal] if cells else ()
         )
         for axis, key, name in zip(_AXES, keys, dimensions, strict=True)
     )
@@ -120,11 +117,7 @@ class _Axis:
 
     @classmethod
     def read(
-        cls,
-        name: str,
-        cells: Sequence[Mapping[str, Any]],
-        kind: Kind,
-        matching: Iterable[object],
+        cls, name: str, cells: Sequence[Mapping[str, Any]], kind: Kind, matching: Iterable[object]
     ) -> "_Axis":
         known = {python_value(row[name], kind) for row in cells}
         total = int(cells[0][f"{name}_members"]) if cells else 0

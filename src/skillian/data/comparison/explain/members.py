@@ -122,9 +122,29 @@ class _Search:
         return row.get(f"net_{index}") or Decimal(0), row.get(f"gross_{index}") or Decimal(0)
 
     def _breakdown(self, keys: Keys, index: int) -> Breakdown | None:
-        """The gap of a measure by these dimensions; None without a gap."""
-        rows = [each for each in self._rows.get(keys, ()) if _carries(each, index)]
-        return _breakdown(rows, self._plan, index, keys, self._whole(index)[1]) if rows else None
+        """The gap of a measure by these dimensions, of its largest members; None without a gap."""
+        rank, gross, plan = f"rank_{index}", f"gross_{index}", self._plan
+        rows = [row for row in self._rows.get(keys, ()) if row[rank] <= MEMBERS and row[gross]]
+        contributions = [
+            Contribution(
+                member={
+                    plan.align_on[key]: python_value(row[f"key_{key}"], plan.a.keys[key].type.kind)
+                    for key in keys
+                },
+                net=row[f"net_{index}"] or Decimal(0),
+                gross=row[gross],
+                groups=int(row[f"groups_{index}"]),
+            )
+            for row in sorted(rows, key=lambda row: row[rank])
+        ]
+        if not contributions:
+            return None
+        return Breakdown(
+            dimensions=tuple(plan.align_on[key] for key in keys),
+            members=int(rows[0][f"members_{index}"]),
+            contributions=tuple(contributions),
+            needed=_needed(contributions, self._whole(index)[1]),
+        )
 
     async def _examine(self, selections: Iterable[Keys], room: int) -> None:
         for keys in selections:
@@ -227,38 +247,6 @@ def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> str:
     return (
         f"WITH summed AS MATERIALIZED ({members} GROUP BY {', '.join(by)})"  # noqa: S608 - as above
         f" SELECT {', '.join(columns)} FROM ({' UNION '.join(leading)})"
-    )
-
-
-def _carries(row: Mapping[str, Any], index: int) -> bool:
-    """Whether a member is among the largest for this measure, and has a gap."""
-    return bool(row[f"rank_{index}"] <= MEMBERS and row[f"gross_{index}"])
-
-
-def _breakdown(
-    rows: Sequence[Mapping[str, Any]],
-    plan: ComparisonPlan,
-    index: int,
-    keys: Keys,
-    gross: Decimal,
-) -> Breakdown:
-    contributions = [
-        Contribution(
-            member={
-                plan.align_on[key]: python_value(row[f"key_{key}"], plan.a.keys[key].type.kind)
-                for key in keys
-            },
-            net=row[f"net_{index}"] or Decimal(0),
-            gross=row[f"gross_{index}"] or Decimal(0),
-            groups=int(row[f"groups_{index}"]),
-        )
-        for row in sorted(rows, key=lambda row: row[f"rank_{index}"])
-    ]
-    return Breakdown(
-        dimensions=tuple(plan.align_on[key] for key in keys),
-        members=int(rows[0][f"members_{index}"]),
-        contributions=tuple(contributions),
-        needed=_needed(contributions, gross),
     )
 
 

@@ -125,13 +125,15 @@ class _CauseSearch:
         """Name the factor of each value of another column."""
         if pair.cells.family not in {"number", "float"}:
             return False
-        proved = [
-            await self._prove_alone(
-                in_rows(of_rule(pair.a, rate.guess, rate.rows), rate.column, (rate.value,))
-            )
-            for rate in await Rates(self._rows).of_column(index)
-        ]
-        return any(proved)
+        is_proved = False
+        for rate in await Rates(self._rows).of_column(index):
+            rule = of_rule(pair.a, rate.guess, rate.rows)
+            cause = in_rows(rule, rate.column, (rate.value,))
+            after, left = await self._alone(cause)
+            if after is not None:
+                self._add_alone(cause, after, left)
+                is_proved = True
+        return is_proved
 
     async def _add_facts(self, causes: Sequence[Cause], shared: Sequence[InCommon]) -> None:
         """Say which rows need a proved rule, if most others have another value."""
@@ -175,12 +177,6 @@ class _CauseSearch:
         self._facts += each.facts
         self._add_alone(own, after, left)
         return own
-
-    async def _prove_alone(self, cause: Cause) -> bool:
-        after, left = await self._alone(cause)
-        if after is not None:
-            self._add_alone(cause, after, left)
-        return after is not None
 
     async def _alone(self, cause: Cause) -> tuple[ComparisonResult | None, int]:
         """The result of only the rows of a cause, if they are nearly all equal with it."""

@@ -134,10 +134,7 @@ class Why(Record):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Everything in words."""
-        return (
-            *(rule.sentence for rule in self.rules),
-            *(fact.sentence for fact in self.facts),
-        )
+        return (*(rule.sentence for rule in self.rules), *(fact.sentence for fact in self.facts))
 
     def answer(self) -> dict[str, object]:
         """The explanation for JSON, with its comparison and a sentence in any case."""

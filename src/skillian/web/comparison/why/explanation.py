@@ -13,9 +13,9 @@ from skillian.data.comparison.explain.explanation import (
     Contribution,
     Explanation,
     MeasureExplanation,
-    share,
     total,
 )
+from skillian.data.results.groups import share
 from skillian.reports.charts import WIDTH, from_zero
 from skillian.reports.words import key_words
 from skillian.web.comparison.context import ComparisonContext

@@ -17,9 +17,9 @@ from skillian.data.comparison.explain.explanation import (
     Contribution,
     Explanation,
     MeasureExplanation,
-    share,
 )
 from skillian.data.comparison.explain.heat_map import SIDE
+from skillian.data.results.groups import share
 from skillian.data.results.result import ComparisonResult
 from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
