@@ -57,6 +57,8 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if last is not None and (not sources or (is_alone and len(sources) == 1)):
         return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
     named = [*reading.measures, *reading.ordered]
+    if not named and any(token.kind == "all" and not token.prep for token in reading.tokens):
+        reading = replace(reading, members=[*reading.members, *reading.cleared])  # "all plants"
     having = sources or (vocabulary.with_measures(named) if named else [])
     sources = having if "pair" in says and len(having) == _PAIR else sources
     is_look, is_compared = says & LOOKS - {"why"}, says & _COMPARED
