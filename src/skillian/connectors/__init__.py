@@ -42,6 +42,7 @@ class Engine:
 
     Attributes:
         title: Its name in texts.
+        schemes: The schemes of its URLs.
         dialect: The sqlglot dialect of its statements.
         connector: Module and class, as in `mysql.connector:MySQLConnector`.
         rules: The module whose `adapt` changes what sqlglot does not translate itself.

@@ -65,6 +65,9 @@ class Table:
     """A table or view of the database and its columns, in their order.
 
     Attributes:
+        schema: Its schema.
+        name: Its name.
+        columns: The types of its columns.
         declared: What else the catalogue says about columns; one that is absent has no declaration.
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
@@ -175,9 +178,8 @@ class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
 
     Every method raises `QueryError` for what the database refuses; the message never contains
-    the URL, but the connection's `name`. A statement may run for `timeout` seconds. A class that a
-    scheme names has a class method `from_url(name, url, folder)`: the connector of connection
-    `name`; relative paths are relative to `folder`.
+    the URL. A class that a scheme names has a class method `from_url(name, url, folder)`: the
+    connector of connection `name`; relative paths are relative to `folder`.
     """
 
     @property

@@ -32,6 +32,9 @@ class ComparisonEngine:
     """Compares, and answers questions about what it has compared.
 
     Args:
+        registry: The declared sources.
+        binder: Binds them to their databases.
+        memory: Keeps the results.
         top: How many of the largest differences and of the samples a result has.
         private: Whether results about rows are known only to those who may read the sources.
     """

@@ -26,7 +26,11 @@ _SHOWN = 10
 
 
 class Rows:
-    """Rows that differ, as an Arrow table; any library that reads Arrow streams takes them."""
+    """Rows that differ, as an Arrow table; any library that reads Arrow streams takes them.
+
+    Args:
+        table: The `pyarrow.Table`.
+    """
 
     def __init__(self, table: Any) -> None:
         self._table = table

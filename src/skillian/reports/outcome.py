@@ -98,6 +98,9 @@ class Compared:
     """A comparison that was computed.
 
     Attributes:
+        comparison: What was compared.
+        seconds: How long it took.
+        result: The result.
         explanation: Why the measures differ, if they do.
         rows: The groups that differ, if the report lists them.
         drilled: The rows behind the first of these groups, if the report shows them.

@@ -50,7 +50,9 @@ class ClickHouseConnector:
 
     Args:
         login: The driver's arguments for a connection.
+        name: The connection's name in the configuration; messages use it in place of the URL.
         timezone: The zone of a DateTime without one of its own.
+        timeout: How many seconds a statement may run.
     """
 
     dialect = "clickhouse"

@@ -109,6 +109,8 @@ class DBAPIConnector(ABC):
 
     Args:
         connect: Opens a connection of the driver; runs in a thread.
+        name: The connection's name in the configuration; messages use it in place of the URL.
+        timeout: How many seconds a statement may run.
         errors: What the driver raises, besides the errors of files, sockets and values.
     """
 

@@ -88,7 +88,13 @@ class EngineConnector(ABC):
 
 
 class DuckDBConnector(EngineConnector):
-    """A `Connector` to one DuckDB file."""
+    """A `Connector` to one DuckDB file.
+
+    Args:
+        path: The database file.
+        name: The connection's name in the configuration; messages use it in place of the path.
+        timeout: How many seconds a statement may run.
+    """
 
     keeps_catalog = False
 

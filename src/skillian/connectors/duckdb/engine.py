@@ -99,6 +99,7 @@ class Mount:
     Attributes:
         name: The connection's name; messages use it in place of the path.
         path: The database file to attach, or the folder or file of the views.
+        is_database: Whether `path` is a database.
         views: The statements that create the views of files.
         files: The paths and patterns of these files, which may be read.
         stamps: A value that changes when one of the files does.
@@ -117,6 +118,8 @@ class DuckDBEngine:
 
     Args:
         name: What messages call it, such as `connection 'ledger'`.
+        setup: The data it is opened with.
+        timeout: How many seconds a statement may run.
     """
 
     def __init__(self, name: str, setup: Setup, timeout: float = TIMEOUT_SECONDS) -> None:

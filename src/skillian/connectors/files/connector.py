@@ -77,6 +77,8 @@ class FilesConnector(EngineConnector):
 
     Args:
         root: The folder, or the file.
+        name: The connection's name in the configuration; messages use it in place of the path.
+        timeout: How many seconds a statement may run.
         options: How the files are written.
         others: The files that it reads besides a single one; no two have the same name.
     """

@@ -32,6 +32,7 @@ class CsvFormat:
 
     Attributes:
         delimiter: What separates its cells.
+        names: The names of its columns.
         options: What else its user says about it.
         name: The file's name, for messages about a copy of it.
         offset: How many lines the file has that its copy does not have.

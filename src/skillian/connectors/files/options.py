@@ -50,9 +50,11 @@ class FileOptions:
 
     Attributes:
         null: Texts that mean no value, besides nothing.
+        decimal: The decimal sign of numbers.
         thousands: What separates their thousands; empty for nothing.
         dates: How dates are written besides 2024-01-31, with the signs of `strptime`.
         delimiter: What separates the cells of a line; empty to tell by the header.
+        quote: The quotation mark around a cell.
         encoding: The encoding of the text; empty for UTF-8, or UTF-16 with its mark.
         header: The line that has the columns' names, from 1; 0 for none.
         sheet: The worksheet to read; empty for all.

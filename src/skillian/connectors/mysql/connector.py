@@ -64,6 +64,8 @@ class MySQLConnector:
 
     Args:
         login: The driver's arguments for a connection.
+        name: The connection's name in the configuration; messages use it in place of the URL.
+        timeout: How many seconds a statement may run.
     """
 
     dialect = "mysql"

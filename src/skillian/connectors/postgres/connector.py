@@ -48,7 +48,9 @@ class PostgresConnector:
     """A `Connector` to one PostgreSQL database.
 
     Args:
+        name: The connection's name in the configuration; messages use it in place of the URL.
         options: The parameters of libpq: host, dbname, user, password and so on.
+        timeout: How many seconds a statement may run.
     """
 
     dialect = "postgres"

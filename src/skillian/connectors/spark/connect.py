@@ -52,6 +52,8 @@ class SparkConnectConnector:
     Args:
         url: The server's URL in Spark's form; it may contain a token.
         database: The database of the tables; None means the server's default.
+        name: The connection's name in the configuration; messages use it in place of the URL.
+        timeout: How many seconds a statement may run.
     """
 
     dialect = "spark"

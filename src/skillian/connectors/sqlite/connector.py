@@ -53,6 +53,8 @@ class SQLiteConnector(EngineConnector):
     """A `Connector` to one SQLite file; statements are written in DuckDB's SQL.
 
     Args:
+        path: The database file.
+        name: The connection's name in the configuration; messages use it in place of the path.
         timeout: How many seconds a statement may run, copying not included.
     """
 

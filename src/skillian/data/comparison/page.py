@@ -66,6 +66,8 @@ class PageColumns:
 
     Attributes:
         keys: The names and types of the parts of the key.
+        values: The values of both sides.
+        statuses: The classes, in their order.
     """
 
     keys: Sequence[tuple[str, ColumnType]]
@@ -89,6 +91,7 @@ class Page:
     """A selection of what a comparison found.
 
     Attributes:
+        statuses: The classes.
         offset: How many to leave out before it.
         limit: How many; None for all.
         order: In which order; None for that of the kind of comparison.

@@ -53,6 +53,8 @@ class ColumnSample:
     """What the first rows of a table show about a column of whole numbers.
 
     Attributes:
+        rows: The number of rows.
+        distinct: The number of distinct values.
         completes_key: Whether rows are unique by the columns whose names are those of keys and this
             one, but not without it.
         is_code: Whether all values have the same number of digits, at least three, as codes have.

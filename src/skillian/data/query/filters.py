@@ -43,6 +43,8 @@ class Condition(Record):
     """One condition on one dimension.
 
     Attributes:
+        dimension: The dimension.
+        operator: How it is compared.
         values: What it is compared with, in the dimension's type; without any, no row matches.
         side: `a` or `b` if only this side of a comparison has it.
     """

@@ -109,12 +109,16 @@ class ComparisonResult(Record):
     Measures are compared of groups: then `rows` counts these, and `key` has their dimensions.
 
     Attributes:
+        source_a: The name of a.
+        source_b: The name of b.
         key: What identifies a row.
+        rows: How many rows are in each class.
         proof: How it was computed.
         schema: The columns of both tables next to each other.
         sentences: The result in words, the most important first, made only from its numbers.
         findings: Those that say more than the counts, limits and totals.
         cache_key: By which what differs is found, if it is kept.
+        columns: Of whole rows: the columns that were compared.
         coverage: How many columns were compared, and which were not.
         not_compared: Those that could not be.
         samples: Some rows of each class.

@@ -43,6 +43,10 @@ class ColumnResult(Record):
     """The mismatches of a column.
 
     Attributes:
+        a: Its name in a.
+        b: Its name in b.
+        type_a: Its type in a.
+        type_b: Its type in b.
         rule: How it is compared, in words.
         compared: In how many rows it was compared.
         mismatches: In how many of them it differs.
@@ -140,6 +144,8 @@ class NotCompared(Record):
     """A column that is not compared.
 
     Attributes:
+        column: Its name.
+        side: The side that has it.
         reason: Why; it may name values.
         brief: The reason without values, where it names some.
     """

@@ -43,6 +43,8 @@ class SchemaPair(Record):
     """A column of both sides.
 
     Attributes:
+        a: The column of a.
+        b: The column of b.
         relation: What becomes of the values of a in the type of b.
         is_guessed: Whether one of the types is only guessed from values.
     """
@@ -66,8 +68,10 @@ class SchemaDifference(Record):
     """One difference between two schemas.
 
     Attributes:
+        aspect: What differs.
         column_a: The column of a; None if a has no such column, or the whole table differs.
         column_b: The same for b.
+        sentence: The difference in words.
         is_finding: Whether data is missing or does not fit, so that the tables count as different.
         may_fit: Whether it is not a finding if every value of a fits, as with types of two engines.
         is_accepted: Whether the user accepts it, so that it is not a finding of any kind.

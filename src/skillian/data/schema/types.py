@@ -171,6 +171,7 @@ class Relation:
         kind: `equivalent`: both hold the same values. `widens`: the other holds all of them, and
             more. `loses`: some of them change or do not fit. `differs`: they are values of another
             kind, with no form that both have.
+        losses: What is lost.
     """
 
     kind: RelationKind

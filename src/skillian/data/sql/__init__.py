@@ -169,6 +169,7 @@ class KeyColumn(NamedTuple):
     """A column of the key, which both relations have.
 
     Attributes:
+        name: Its name.
         required: Whether it is never NULL, or need not meet another NULL.
         family: What it holds, on which the value that stands for NULL in PostgreSQL depends.
     """

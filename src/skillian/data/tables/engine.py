@@ -53,6 +53,8 @@ class TableEngine:
     """Compares the rows of two sources.
 
     Args:
+        binder: Binds the sources to their databases.
+        memory: Keeps results and rows that differ.
         top: How many pairs of values and samples a result has.
         private: Whether results are known only to those who may read the sources.
     """

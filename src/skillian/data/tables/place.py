@@ -45,8 +45,9 @@ class SideRows:
     """The rows of a source that the filters keep, where they are stored.
 
     Attributes:
-        parameters: The values of its filters; both sides have the same, since one statement reads
-            both.
+        source: The source.
+        where: The filters.
+        parameters: Their values; both sides have the same, since one statement reads both.
         instead: Columns that are read as another value: as NULL if they have none, or a file's as
             texts or in the types of the other side.
         tests: What else the rows meet.
@@ -167,6 +168,7 @@ class RowComparison:
         workspace: Where differences are staged, and both sides unless one database has both.
         pairs: The columns, those of the key first.
         keys: How many columns the key has.
+        sides: The rows of a and b.
         progress: Gets the name of a source and how many of its rows are staged.
         lone: The names of the columns that only a and only b has, if rows that differ are staged
             with all of their cells; those of only one side then have the cells of these, too.

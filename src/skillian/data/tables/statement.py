@@ -40,6 +40,9 @@ class TablePlan:
     Attributes:
         pairs: The columns, those of the key first.
         keys: How many columns the key has; 0 to compare rows with their counts.
+        a: The rows of a.
+        b: The rows of b.
+        dialect: The sqlglot dialect of the statement.
         unique: Whether the database guarantees that no key is repeated.
         required: The columns of the key, by index, that the database keeps from being NULL.
         equal_rows: The rows of each side that are known to be equal and are not among its rows.

@@ -100,6 +100,7 @@ class CellType:
     """The type of a column's cells.
 
     Attributes:
+        kind: What they are.
         sql: The type's name in the database.
         digits: The digits of a number before the point; None if there is no limit.
         scale: Those after it; None if there is no limit.

@@ -70,6 +70,8 @@ class DigestCell(NamedTuple):
     """A cell of a row.
 
     Attributes:
+        kind: Its type.
+        value: The expression of its value.
         fixed: Whether it is a decimal of the same scale in both databases: its zeros are kept.
     """
 

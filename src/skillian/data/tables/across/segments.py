@@ -108,6 +108,7 @@ class SegmentSearch:
     Args:
         pairs: The columns, those of the key first.
         keys: How many columns the key has.
+        sides: The rows of a and b.
         unique: Whether no key can be repeated, for each side.
     """
 

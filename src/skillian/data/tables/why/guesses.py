@@ -55,8 +55,10 @@ class Guess:
     """A rule, the option that states it, and how many rows of a sample it explains.
 
     Attributes:
+        rule: The rule.
         written: How the command line states it, without the column.
         test: Which rows it is about, besides those that are equal by it.
+        explained: The rows that it explains.
         of: The rows of the sample.
     """
 
