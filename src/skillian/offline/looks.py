@@ -41,10 +41,9 @@ def look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pla
         (len(classes) > 1 or is_other or (classes and is_match), "Ask for one thing at a time."),
         (classes - {"why", "drill"} and "compare" in says, "Ask for one class of groups."),
         (clauses - {"lacking", *allowed}, "Ask for one thing at a time."),
-        ({*reading.named} - {*groups} and not is_why, "By which groups?"),
-        (reading.named and {*groups} - {*reading.named} and not is_why, "By which groups?"),
+        (reading.named and {*reading.named} ^ {*groups} and not is_why, "By which groups?"),
         (reading.sign == "" or reading.ordered, "The largest difference is first."),
-        ("ordinal" in says and not is_drill, "Only that one?"),
+        ("ordinal" in says and not is_drill, "Only the largest ones can be listed."),
     )
     key = {"cache_key": known.cache_key}
     if is_why:

@@ -106,7 +106,10 @@ class OfflinePlanner:
         return tuple(dict.fromkeys(made))
 
     def _near(self, question: str, earlier: Earlier) -> Iterator[Reading]:
-        """Yield what a question may mean: with names like its words, and what is read of it."""
+        """Yield what a question may mean: with names like its words, and what is read of it.
+
+        Then the same about each source that has the measures, and as a comparison of two.
+        """
         names = [name for name in self._vocabulary.phrases if name.replace("_", "").isalpha()]
         for word in self.read(question, earlier).unread:
             found = process.extractOne(word, names, scorer=fuzz.ratio, score_cutoff=_NEAR)
@@ -121,12 +124,10 @@ class OfflinePlanner:
         yield from (replace(reading, sources=[name]) for name in having if not reading.sources)
         if len(having) == len(reading.sources) + 1:
             yield replace(reading, sources=[*dict.fromkeys((*reading.sources, *having))])
-        said = [name for name in reading.clauses if name not in {"look", "edit", "only_in"}]
-        yield replace(
-            reading,
-            clauses=said,
-            says={name: "" for name in reading.says if name in {"compare", "source"}},
-        )
+        # The question alone: without a look that needs a comparison, or a change of the last one.
+        clauses = [name for name in reading.clauses if name not in {"look", "edit", "only_in"}]
+        says = {kind: text for kind, text in reading.says.items() if kind in {"compare", "source"}}
+        yield replace(reading, clauses=clauses, says=says)
 
     def read(self, question: str, earlier: Earlier) -> Reading:
         """What a question says after a conversation."""

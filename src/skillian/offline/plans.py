@@ -45,29 +45,24 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     is_of_pair &= bool(says & {"missing", "lacking", "only_in", "why"})
     if known is not None and is_look and (not sources or is_of_pair):
         return look(reading, known, vocabulary)
-    refuse(("unlike" in says, "What not?"), ("ordinal" in says, "Only that one?"))
-    is_alone = {*reading.clauses} <= {"sources", "edit"} and "also" not in says
-    before = str(last.arguments.get("source", "")) if last is not None else ""
-    is_beside = "compare" in says and {*reading.clauses} <= {"said", "sources", "edit"}
-    if last is not None and len(sources) == 1 and is_beside and before not in {"", *sources}:
-        words = {kind: text for kind, text in reading.says.items() if kind != "compare"}
-        pair = [before, *sources]  # "compare it with erp"
-        changed = _changed(replace(reading, sources=pair, says=words), last.arguments, vocabulary)
-        return _call(changed, vocabulary)
-    if last is not None and (not sources or (is_alone and len(sources) == 1)):
-        return _call(_changed(reading, last.arguments, vocabulary), vocabulary)
+    refuse(
+        ("unlike" in says, "I did not understand what not to compare."),
+        ("ordinal" in says, "Only the largest ones can be listed."),
+    )
+    if last is not None and (change := _change_in(reading, last.arguments)) is not None:
+        return _call(_changed(change, last.arguments, vocabulary), vocabulary)
     named = [*reading.measures, *reading.ordered]
     if not named and any(token.kind == "all" and not token.prep for token in reading.tokens):
         reading = replace(reading, members=[*reading.members, *reading.cleared])  # "all plants"
     having = sources or (vocabulary.with_measures(named) if named else [])
     sources = having if "pair" in says and len(having) == _PAIR else sources
-    is_look, is_compared = says & LOOKS - {"why"}, says & _COMPARED
-    is_look = is_look or ("why" in says and len(sources) < _PAIR)
+    is_of_result = says & LOOKS - ({"why"} if len(sources) == _PAIR else set[str]())
+    is_compared = says & _COMPARED
     refuse(
         (says & {"list", "describe"}, "Ask for the sources alone."),
         ("rows" in says and not says & {"listed", "compare"}, "Which rows?"),
         ("filter" in says, f"Which conditions: {reading.says.get('filter')}?"),
-        (is_look, "That needs a comparison first: name two sources and a measure."),
+        (is_of_result, "That needs a comparison first: name two sources and a measure."),
         (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
         (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
         (not having, ""),
@@ -91,6 +86,19 @@ def _listed(reading: Reading, earlier: Earlier) -> PlannedCall | None:
     last = page.arguments
     offset = int(last.get("offset", 0)) + int(last.get("limit", _PAGE))
     return PlannedCall(ROWS, {**last, "offset": offset})
+
+
+def _change_in(reading: Reading, last: Mapping[str, Any]) -> Reading | None:
+    """What a question changes in the last call; None if it is a question of its own."""
+    before, sources, clauses = last.get("source"), reading.sources, {*reading.clauses}
+    is_other = len(sources) == 1 and clauses <= {"sources", "edit"} and "also" not in reading.says
+    if not sources or is_other:
+        return reading
+    is_beside = len(sources) == 1 and before is not None and before not in sources
+    if not is_beside or "compare" not in reading.says or clauses - {"said", "sources", "edit"}:
+        return None
+    says = {kind: text for kind, text in reading.says.items() if kind != "compare"}
+    return replace(reading, says=says, sources=[str(before), *sources])  # "compare it with erp"
 
 
 def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
