@@ -111,13 +111,13 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         lost = names - words.measures.keys() - words.dimensions.keys()
         refuse((lost, f"{source} has no {' and '.join(sorted(lost))}."))
     rows = [name for name in shared if plain(name) == "row"]
-    measures = reading.measures or (rows if "counted" in reading.clauses else [])
+    is_counted = "counted" in reading.clauses
+    measures = reading.measures or (rows if is_counted else [])
     is_asked = says & {"how_many", "how_much"} and not (measures or ordered)
     is_pair, is_ranked = len(sources) == _PAIR, reading.sign is not None or reading.count
     if not measures and (is_pair or reading.sign is not None or not reading.members):
         measures = [name for name in ordered if name in shared] or shared
     measures = list(dict.fromkeys((*measures, *(name for name in ordered if name in shared))))
-    is_counted = "counted" in reading.clauses
     if is_pair and measures == rows and not (reading.measures or ordered or is_counted):
         measures = []  # their whole rows are compared
     is_rows = is_pair and measures and measures == rows
@@ -130,9 +130,9 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         (not is_pair and (reading.limits or says & {*_COMPARED, "why"}), "Compared with what?"),
         (is_pair and (ordered or sign == ""), "A comparison lists the largest difference first."),
         (is_pair and is_ranked and "gap" not in says, "A comparison ranks differences."),
-        ({*ordered} - {*shared, *reading.named}, "It is not by that."),
+        ({*ordered} - {*shared, *reading.named}, "It cannot be sorted by that."),
         ((order or reading.count) and not reading.named, "The largest what? Name a dimension."),
-        (order and reading.members and reading.groups, "The largest in all, or for each?"),
+        (order and reading.members and reading.groups, "The largest overall, or for each?"),
         (not measures and (reading.groups or reading.limits), "Which measure? Name one."),
         (sign is not None and len(order) != 1 and not is_pair, "The largest by which measure?"),
     )

@@ -14,7 +14,7 @@ from skillian.offline.language.vocabulary import Vocabulary, Word, plain, split
 _BEFORE_VALUES = {"=", "to", "by", "and", "with", "from", *ARTICLES, *LEXICON["aux"]} | {
     *LEXICON["prep"]
 }
-_PASSED = {*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES, "there"}
+_PASSED = {*LEXICON["filler"], *LEXICON["which"], *_BEFORE_VALUES, "there"}
 
 
 def plan_spoken(question: str, vocabulary: Vocabulary) -> Plan | None:

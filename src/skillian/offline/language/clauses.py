@@ -149,6 +149,8 @@ class Reader:
             if match := re.search(form, line):
                 said = [text for start, text in texts if start < match.end()]
                 reading.unread.append(f"{said[-1]} ({reason})")
+        if noun := re.search(r"(eq|ne). measures- ", line):
+            reading.says["of_noun"] = noun[0]
         reading.unread += [text for is_unclear, text in self._doubts(line) if is_unclear]
         return reading
 
@@ -184,8 +186,6 @@ class Reader:
         is_each = any("ne" in reading.filters.get(name, {}) for name in reading.groups)
         is_each &= "every" in says and len(reading.named) > 1
         is_open = "ranked" in line and reading.ordered and not (reading.members or reading.count)
-        if noun := re.search(r"(eq|ne). measures- ", line):
-            reading.says["of_noun"] = noun[0]
         return [
             (len(reading.ordered) > 1, "two orders"),
             (is_each, f"{says.get('every')} (each apart, or all of them?)"),
@@ -228,17 +228,15 @@ class Reader:
         operator = next((_OPERATORS[kind] for kind in kinds if kind in _OPERATORS), "eq")
         is_list = kinds[-1] == "excluded" and "," in value.joins
         is_which = "which" in self.reading.says and part[0].text.lower() in _PLAIN_NOT
-        is_after = (
-            name in {"bound", "place"} and value.prep and value is part[-1] and not value.label
-        )
+        is_last = value is part[-1] and bool(value.prep) and not value.label
+        is_after = name in {"bound", "place"} and is_last
         is_timed = bool({*value.values} & {*self.vocabulary.timed})
         is_until = is_timed and "by" in kinds  # "by May 2024"
         refuse((is_list or is_which or is_after or is_until, text))
         if name == "range" and (is_timed or kinds[0] == "between"):
             ends = tuple(item for each in values for item in each.items)
-            refuse(
-                (len(ends) != _ENDS or not value.values.keys() <= values[-1].values.keys(), text)
-            )
+            is_one_dimension = value.values.keys() <= values[-1].values.keys()
+            refuse((len(ends) != _ENDS or not is_one_dimension, text))
             self._add(value, "between", ends)
             return
         toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []

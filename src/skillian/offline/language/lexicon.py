@@ -20,10 +20,10 @@ ARTICLES = frozenset(["a", "an", "my", "our", "please", "kindly", "the"])
 LEXICON: Mapping[str, tuple[str, ...]] = {
     kind.lower(): tuple(" ".join(phrase.split()) for phrase in phrases.split(","))
     for kind, phrases in data_of("lexicon.toml").items()
-} | {"show": ("show", "give", "list")}
+}
 """The phrases of each kind of token, as in `lexicon.toml`."""
 KINDS: Mapping[str, str] = {
-    plain(phrase) or phrase: kind for kind in LEXICON for phrase in LEXICON[kind] if kind != "show"
+    plain(phrase) or phrase: kind for kind, phrases in LEXICON.items() for phrase in phrases
 }
 """The kind of each phrase in its plain form, without articles."""
 _WORDS = "one two three four five six seven eight nine ten"

@@ -141,11 +141,8 @@ class _Reader:
     def _token(self, text: str, phrase: str, at: int, length: int, period: Period | None) -> Token:
         """The token of a phrase; without a kind if it means nothing."""
         known = {**self.part.phrases.get(phrase, {}), **self.part.phrases.get(text.lower(), {})}
-        values, kind, number = (
-            known.get("value", {}),
-            self._kind(phrase, at, length),
-            as_number(text),
-        )
+        values, number = known.get("value", {}), as_number(text)
+        kind = self._kind(phrase, at, length)
         if self.words[at].is_quoted:
             exact = {name: (text,) for name, of in values.items() if text in of}
             if not values and (written := period_of(text)) and self.part.timed:
@@ -172,9 +169,10 @@ class _Reader:
         named = self._named(text, known, "" if kind else phrase)
         is_line = kind == "rows" and self.before(2).kind == "first"
         following = self.words[at + length].plain if at + length < len(self.words) else ""
+        # "total amount", where "total" is another name of it
         is_total = kind == "total" and "measure" in self.part.phrases.get(following, {})
-        is_line = is_line or is_total  # "total amount", where "total" is another name of it
-        is_english = not named.kind or (named.kind == "measure" and (is_line or kind in _SMALL))
+        is_word = is_line or is_total or kind in _SMALL
+        is_english = not named.kind or (named.kind == "measure" and is_word)
         other = english if is_english else named
         if not values:
             return other
