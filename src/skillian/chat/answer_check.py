@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 QUESTION = -1
@@ -37,7 +38,7 @@ _OF_VALUES = re.compile(
     r"|message|output|parameters|text|value|values)\b"
 )
 _CELL = re.compile(r"\.rows\[\d+\]\[(\d+)\]$")
-_MOST_DIGITS = 60
+_MOST_DIGITS, _MOST_NAMES = 60, 1000
 _EXACT = Context(prec=2 * _MOST_DIGITS)
 
 
@@ -79,7 +80,7 @@ def check_answer(text: str, results: Sequence[Any], question: str = "") -> Check
     known = [
         entry
         for call, result in enumerate(results)
-        for entry in _leaves(call, "$", _parsed(result))
+        for entry in _leaves(call, _parsed(result))
     ]
     known += _in_text(QUESTION, "", question)
     references: list[Reference] = []
@@ -185,21 +186,32 @@ def _parsed(result: Any) -> Any:
         return result
 
 
-def _leaves(call: int, path: str, value: Any) -> Iterator[_Known]:
-    if isinstance(value, dict):
-        for name, each in cast("dict[str, Any]", value).items():
-            if name not in _SKIPPED:
-                step = f".{name}" if _NAME.fullmatch(name) else f"[{json.dumps(name)}]"
-                yield from _leaves(call, path + step, each)
-    elif isinstance(value, list | tuple):
-        for index, each in enumerate(cast("Sequence[Any]", value)):
-            yield from _leaves(call, f"{path}[{index}]", each)
-    elif isinstance(value, str):
-        yield from _in_text(call, path, value)
-    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        number = Decimal(str(value))
-        if number.is_finite() and -_MOST_DIGITS < number.adjusted() < _MOST_DIGITS:
-            yield _Known(call, path, str(value), number)
+def _leaves(call: int, value: Any) -> Iterator[_Known]:
+    """The numbers of a result, and the texts with digits, in their order."""
+    waiting: list[tuple[str, Any]] = [("$", value)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            entries = cast("dict[str, Any]", value).items()
+            waiting += [
+                (f"{path}{_step(name)}", each)
+                for name, each in reversed(entries)
+                if name not in _SKIPPED
+            ]
+        elif isinstance(value, list | tuple):
+            items = [*enumerate(cast("Sequence[Any]", value))]
+            waiting += [(f"{path}[{index}]", each) for index, each in reversed(items)]
+        elif isinstance(value, str):
+            yield from _in_text(call, path, value)
+        elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            number = Decimal(str(value))
+            if number.is_finite() and -_MOST_DIGITS < number.adjusted() < _MOST_DIGITS:
+                yield _Known(call, path, str(value), number)
+
+
+@lru_cache(_MOST_NAMES)
+def _step(name: str) -> str:
+    return f".{name}" if _NAME.fullmatch(name) else f"[{json.dumps(name)}]"
 
 
 def _in_text(call: int, path: str, text: str) -> Iterator[_Known]:

@@ -104,9 +104,10 @@ def marks_of(
         for at, named in names.items() if shared else ():
             if named & shared and not _is_all_said(words[at][0], named & shared, is_said):
                 sources[at].add(source)
-        for number in written.runs.intersection(runs):  # looks each of the few runs up
-            for at in chain.from_iterable(map(words_of, runs[number])):
-                sources[at].add(source)
+        shared_runs = written.runs.intersection(runs)  # looks each of the few runs up
+        first = chain.from_iterable(runs[number] for number in shared_runs)
+        for at in {*chain.from_iterable(map(words_of, first))}:
+            sources[at].add(source)
     return tuple(_spans(words, sources))
 
 

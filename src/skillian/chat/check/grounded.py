@@ -106,7 +106,8 @@ class _GroundedTurn(Middleware):
         if call.name not in CHECKED or not is_known or not self._messages:
             return await call_next(call)
         made = merged(call.name, call.arguments, self._turn.earlier)
-        losses = replace(self._turn, calls=(*self._made, made)).losses()
+        turn = replace(self._turn, calls=(*self._made, made))
+        losses = turn.losses()
         lost = [loss for loss in losses if loss.readings]
         if not all(loss.is_partial for loss in lost):
             self._lost = self._lost if self._made else lost
@@ -120,7 +121,7 @@ class _GroundedTurn(Middleware):
             return result
         self._made, self._lost = [*self._made, made], lost
         unused = ", ".join(loss.text for loss in losses if not loss.readings)
-        marks = [f"{CHOSEN}{each}" for each in replace(self._turn, calls=(made,)).choices()]
+        marks = [f"{CHOSEN}{each}" for each in turn.choices()]
         marks += [f"{NOT_USED}{unused}"] * bool(unused) + [PLANNED] * bool(self._taken)
         if not marks or not isinstance(value.get("scope"), list):
             return result
@@ -156,11 +157,12 @@ class _GroundedTurn(Middleware):
 
     def _is_invented(self, answer: str) -> bool:
         """Whether an answer without a result of this turn has figures of no result before it."""
+        if any(not as_object(m.text).get("error") for _, m in self._results()):
+            return False
         results = [as_object(m.text) for m in self._messages if m.role == "tool"]
         asks = any(token.kind in DATA for token in self._turn.tokens)
         figures = check_answer(answer, () if asks else results, self._turn.question)
-        is_answered = any(not as_object(m.text).get("error") for _, m in self._results())
-        return bool(figures.unverified) and not is_answered
+        return bool(figures.unverified)
 
     # The planner in place of the model
 

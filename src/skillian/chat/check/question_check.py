@@ -244,11 +244,11 @@ class Turn:
         return set[str]().union(*map(_forms, named)).difference(*(c.filters for c in self.calls))
 
     def choices(self) -> Iterator[str]:
-        """Yield what the calls have that neither the question nor the calls before them have."""
+        """Yield what the last call has that neither the question nor the calls before it have."""
         known = {*self._expected.parts, (_ROWS, _DEFAULT_LIMIT)}
         known |= {(_ROWS, "1") for token in self.tokens if token.kind in _ORDERING}
         usual = {_SOURCE} if self._is_read else {_SOURCE, _ORDER}
-        for call in self.calls:
+        for call in self.calls[-1:]:
             for name, condition in call.filters.items():
                 if self._group(name) not in self._wanted.keys() - self._open:
                     yield _in_words(name, condition)

@@ -7,6 +7,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import fields
 from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
@@ -85,15 +86,23 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; numbers with a fraction are strings."""
-        return named(
-            self, self.json_names or " ".join(each.name for each in fields(cast("Any", self)))
-        )
+        return named(self, self.json_names or _names_of(type(self)))
 
 
 def named(record: Record, names: str) -> dict[str, Any]:
     """A record for JSON with these names, which are as `json_names`."""
+    return {name: plain(attribute(record)) for name, attribute in _attributes(names)}
+
+
+@cache
+def _names_of(kind: type[Record]) -> str:
+    return " ".join(each.name for each in fields(cast("Any", kind)))
+
+
+@cache
+def _attributes(names: str) -> Sequence[tuple[str, attrgetter[Any]]]:
     pairs = (name.partition("=") for name in names.split())
-    return {name: plain(attrgetter(path or name)(record)) for name, _, path in pairs}
+    return [(name, attrgetter(path or name)) for name, _, path in pairs]
 
 
 def none_last(value: Any) -> tuple[bool, Any]:
