@@ -78,9 +78,7 @@ def check_answer(text: str, results: Sequence[Any], question: str = "") -> Check
     if not numbers:
         return Checked((), ())
     known = [
-        entry
-        for call, result in enumerate(results)
-        for entry in _leaves(call, _parsed(result))
+        entry for call, result in enumerate(results) for entry in _leaves(call, _parsed(result))
     ]
     known += _in_text(QUESTION, "", question)
     references: list[Reference] = []

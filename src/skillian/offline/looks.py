@@ -34,7 +34,7 @@ def look(reading: Reading, known: PastComparison, vocabulary: Vocabulary) -> Pla
     allowed |= {"edit"} if "and" in says else set()
     allowed |= {"sources"} if is_why else set()
     if not (is_drill or is_why or "lacking" in says):
-        allowed |= {"ranked", "listed", "only_in", "unlike"}
+        allowed |= {"ranked", "listed", "recounted", "only_in", "unlike"}
     refuse(
         (known.is_of_rows and (is_match or reading.named or says & _OF_GROUPS), "These are rows."),
         (is_mixed, "Ask for one class of groups."),

@@ -15,7 +15,9 @@ from skillian.offline.language.periods import period_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 from skillian.offline.looks import LOOKS, look
 
-_EDITS = {"and", "also", "edit", "instead", "swap", "amended", "removed", "replaced"}
+_EDITS = {"and", "also", "edit", "instead", "swap", "amended", "removed", "replaced", "recounted"}
+_BESIDE = {"said", "sources", "edit", "limit", "groups", "eq", "ne", "range", "bound"}
+"""Clauses that may be added where the last query is compared with another source."""
 _COMPARED = {"compare", "same", "off", "gap"}
 _CURRENCIES = {"euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "pound": "gbp", "£": "gbp"}
 _MONEY = {*map(plain, LEXICON["currency"]), *LEXICON["currency"]}
@@ -91,14 +93,17 @@ def _listed(reading: Reading, earlier: Earlier) -> PlannedCall | None:
 def _change_in(reading: Reading, last: Mapping[str, Any]) -> Reading | None:
     """What a question changes in the last call; None if it is a question of its own."""
     before, sources, clauses = last.get("source"), reading.sources, {*reading.clauses}
-    is_other = len(sources) == 1 and clauses <= {"sources", "edit"} and "also" not in reading.says
+    allowed = _BESIDE if "edit" in reading.says else {"sources", "edit"}
+    is_other = len(sources) == 1 and clauses <= allowed and "also" not in reading.says
+    is_other &= reading.says.keys().isdisjoint(_COMPARED)
     if not sources or is_other:
         return reading
-    is_beside = len(sources) == 1 and before is not None and before not in sources
-    if not is_beside or "compare" not in reading.says or clauses - {"said", "sources", "edit"}:
+    sources = [*dict.fromkeys((*sources, before) if before in sources else (before, *sources))]
+    is_beside = "compare" in reading.says and before is not None and len(sources) == _PAIR
+    if not is_beside or clauses - _BESIDE:
         return None
     says = {kind: text for kind, text in reading.says.items() if kind != "compare"}
-    return replace(reading, says=says, sources=[str(before), *sources])  # "compare it with erp"
+    return replace(reading, says=says, sources=[*map(str, sources)])  # "compare it with erp"
 
 
 def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -125,6 +130,7 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     order = (ordered or measures) if sign is not None or ordered else []
     refuse(
         ({*reading.cleared} & {*reading.filters}, "All of them, or only some?"),
+        ("every_measure" in says and (reading.measures or is_rows), "Which measures?"),
         (is_asked or (is_rows and not is_counted), "Which measure? Name one."),
         ("rows" in says and "first" not in says and measures, "Which measure?"),
         (not is_pair and (reading.limits or says & {*_COMPARED, "why"}), "Compared with what?"),
@@ -157,7 +163,7 @@ def _check_units(reading: Reading, measure: str, vocabulary: Vocabulary) -> None
     refuse(("how_many" in reading.says and known & _MONEY, f"How much {measure}?"))
     for text in reading.units:
         unit = _CURRENCIES.get(plain(text) or text, plain(text))
-        is_own = unit in known or (unit == "cent" and known & _MONEY)
+        is_own = unit in known or (unit == "cent" and known & _MONEY) or text == measure
         is_other = not is_own and (known or vocabulary.units)
         refuse((is_other, f"{text} is not the unit of {measure}."))
 
@@ -180,15 +186,20 @@ def _asked(last: Mapping[str, Any]) -> Reading:
 def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) -> Reading:
     """The last question with the parts changed that a question names."""
     before, says, removed = _asked(last), {*reading.says, *reading.clauses}, {*reading.removed}
+    if "recounted" in says and before.limits:  # "make it 3"
+        limits = dict.fromkeys(before.limits, reading.count)
+        reading = replace(reading, limits=limits, count=None)
     replaced, stated = {*reading.replaced}, [each.get("eq", ()) for each in before.filters.values()]
     replaced = replaced or ({""} if "replaced" in says else replaced)
     known = {*before.measures, *before.groups}.union(*(of for of in stated if {*of} <= replaced))
     parts = (reading.measures, reading.named, reading.filters, reading.sources, reading.limits)
+    measures = {*before.measures, *reading.measures}
     is_mixed = sum(map(bool, parts)) != 1 or says & {"only", "instead"}
     strange = removed - ({*before.measures, *before.groups, "tolerance"} - {*before.filters})
     is_amount = before.limits.get("absolute") and reading.measures and not reading.limits
     single = {n for n in reading.named if len(before.filters.get(n, {}).get("eq", ())) == 1}
-    is_other = reading.named or {*reading.filters} & {*before.groups} or reading.cleared
+    chosen = {name for name, parts in reading.filters.items() if {*parts} != {"ne"}}
+    is_other = reading.named or chosen & {*before.groups} or reading.cleared
     is_new = {*reading.clauses} - {"said", "verb", "edit", "but"}
     is_ranked = reading.sign is not None
     is_extreme = "ranked" in reading.clauses and reading.count is None and not reading.members
@@ -201,9 +212,10 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
         ("swap" in says and "source" in last, "There is one source."),
         (reading.sources == before.sources, "The last answer is about it already."),
         ("also" in says and is_mixed, "Added to the last question, or in place of it?"),
-        (strange or removed >= {*before.measures}, "That is not there to remove."),
-        ("filter" in says and reading.filters, "All conditions, or only this one?"),
+        (strange or removed >= measures, "That is not there to remove."),
+        ("filter" in says and reading.filters and not reading.cleared, "All conditions?"),
         ("amended" in says and not before.limits, "Which tolerance?"),
+        ("recounted" in says and bool(before.limits) == bool(before.count), "How many of what?"),
         ("replaced" in says and not replaced <= known, "The last question was not for that."),
         ("replaced" in says and sum(map(bool, parts)) != 1, "What instead of it?"),
         ("tolerance" in removed and (reading.limits or not before.limits), "Which tolerance?"),
@@ -221,13 +233,11 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
         is_added = "also" in says or not new or not replaced.isdisjoint(old)
         named = dict.fromkeys((*(old if is_added else ()), *new))
         setattr(whole, name, [each for each in named if each not in removed | replaced])
+    if "ranked" in says and reading.ordered and before.measures == before.ordered:
+        whole.measures = reading.ordered  # "top 3 by orders"
     whole.sources = reading.sources or before.sources
     whole.limits = {} if "tolerance" in removed else reading.limits or before.limits
-    is_kept = "filter" not in says
-    kept = {n: each for n, each in before.filters.items() if is_kept and n not in reading.cleared}
-    for name, parts_of_one in reading.filters.items():
-        kept[name] = _condition(before.filters.get(name, {}), parts_of_one, says)
-    whole.filters = {name: each for name, each in kept.items() if each}
+    whole.filters = _filtered(reading, before.filters, says, vocabulary)
     gone = {*before.ordered} - {*whole.measures, *whole.groups}
     is_lost = gone and (len(whole.measures) != 1 or gone - {*before.measures})
     refuse((is_lost and not is_ranked, "In which order?"))
@@ -238,27 +248,55 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
     return whole if whole.measures else replace(whole, members=whole.groups, groups=[])
 
 
+def _filtered(
+    reading: Reading, old: Mapping[str, Parts], says: set[str], vocabulary: Vocabulary
+) -> dict[str, Parts]:
+    """The conditions of the last question with those that a question changes."""
+    is_kept = "filter" not in says or reading.cleared
+    kept = {n: each for n, each in old.items() if is_kept and n not in reading.cleared}
+    for name, parts in reading.filters.items():
+        before = old.get(name, {})
+        refuse((name in vocabulary.timed and _is_longer(before, parts), "All of it?"))
+        kept[name] = _condition(before, parts, says)
+    return {name: each for name, each in kept.items() if each}
+
+
 def _condition(old: Parts, new: Parts, says: set[str]) -> Parts:
     """The condition on one dimension after a change; empty if it then has all values."""
     values, listed = [value for of in new.values() for value in of], old.get("eq", [])
     left = [each for each in listed if each not in values]
     if {*new} == {"ne"}:
         is_cleared = listed == values and "remove" in says
-        is_within = is_cleared or (left and {*values} <= {*listed})
+        is_within = is_cleared or "all" in says or (left and {*values} <= {*listed})
         refuse((old and {*old} != {"ne"} and not is_within, "The last question was not for that."))
         more = {"ne": list(dict.fromkeys((*old.get("ne", ()), *values)))}
         return {} if is_cleared else {"eq": left} if left else more
     is_bound = len(new) == 1 and {*new} <= BOUNDS
     is_range = "gte" in old and "lte" in old
+    if "also" in says and is_range and {*old} == {*new} and (whole := _together(old, new)):
+        return whole
     refuse(
         ("also" in says and ({*old} != {"eq"} or {*new} != {"eq"}), "Added to what?"),
         ({*old.get("ne", ())} & {*values}, "Also, or only?"),
         (is_bound and is_range, "Within the last period, or instead of it?"),
-        (not is_bound and old and abs(_days(old) - _days(new)) > _ALIKE_DAYS, "All of it?"),
     )
     if "also" in says:
         return {"eq": [*listed, *(each for each in values if each not in listed)]}
     return (both(old, new) or new) if is_bound else new
+
+
+def _together(old: Parts, new: Parts) -> Parts | None:
+    """Two ranges as one; None if there are days between them."""
+    a, b = sorted((old, new), key=lambda parts: parts["gte"])
+    end, start = period_of(a["lte"][0]), period_of(b["gte"][0])
+    is_close = end is not None and start is not None and (start.first - end.last).days == 1
+    return {"gte": a["gte"], "lte": b["lte"]} if is_close else None
+
+
+def _is_longer(old: Parts, new: Parts) -> bool:
+    """Whether one of two conditions without an open end is of a longer period."""
+    is_bound = len(new) == 1 and {*new} <= BOUNDS
+    return bool(old) and not is_bound and abs(_days(old) - _days(new)) > _ALIKE_DAYS
 
 
 def _days(parts: Parts) -> int:

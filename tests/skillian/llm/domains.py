@@ -1,4 +1,4 @@
-"""The catalogues of ten domains, read from real databases, and their questions."""
+"""The catalogues of many domains, read from real databases, and their questions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import yaml
+from tests.skillian.llm.hard_domains import HARD_COLUMNS
 from tests.skillian.llm.more_domains import MORE_COLUMNS, MORE_DOMAINS
 
 from skillian.chat.opening import read_vocabulary
@@ -34,11 +35,13 @@ DOMAINS = (
     "payroll",
     "airport",
     *MORE_DOMAINS,
+    *HARD_COLUMNS,
 )
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(366)]
 _COLUMNS: dict[str, dict[str, Sequence[object]]] = {
     **MORE_COLUMNS,
+    **HARD_COLUMNS,
     "shop": {
         "country": ("Germany", "France", "Spain", "Italy", "United Kingdom"),
         "channel": ("web", "store", "phone"),

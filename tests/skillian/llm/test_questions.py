@@ -101,7 +101,7 @@ async def test_each_call_has_a_sentence_that_is_read_as_this_call(
     assert len(others) <= 0.01 * len(ANSWERED), "\n".join(others)
 
 
-@pytest.mark.parametrize("condition", ["net of tolls", "for bulk goods", "at night", "by hand"])
+@pytest.mark.parametrize("condition", ["net of tolls", "for bulk goods", "at dawn", "by hand"])
 @pytest.mark.parametrize("domain", DOMAINS)
 async def test_an_unknown_condition_is_named_wherever_it_stands(
     vocabularies: dict[str, Vocabulary], domain: str, condition: str

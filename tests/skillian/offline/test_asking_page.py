@@ -129,11 +129,14 @@ FOLLOW_UPS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "what about orders?": ("for Germany", {"measures": ["orders"], "filters": GERMANY}),
     "by channel": ("by country", {"align_on": ["channel"]}),
     "also Italy": ("for Germany", {"filters": BOTH}),
+    "plus Italy": ("for Germany", {"filters": BOTH}),
     "orders too": ("", {"measures": ["revenue", "orders"]}),
     "also by month": ("by country", {"align_on": ["country", "month"]}),
     "add the month": ("by country", {"align_on": ["country", "month"]}),
     "replace channel by month": ("by channel", {"align_on": ["month"]}),
     "orders instead of revenue": ("for Germany", {"measures": ["orders"], "filters": GERMANY}),
+    "orders, not revenue": ("for Germany", {"measures": ["orders"], "filters": GERMANY}),
+    "channel out": ("by country and channel", {"align_on": ["country"]}),
     "without Italy": ("for Germany and Italy", {"filters": GERMANY}),
     "remove Italy": (
         "by country",
@@ -173,6 +176,17 @@ def test_other_follow_up_questions() -> None:
     pair = {"source_a": "erp", "source_b": "web_shop", "measures": ["orders"]}
     compared = call(MONTHS, "orders of erp by country", "compare it with web_shop")
     assert compared == (COMPARE, {**pair, "align_on": ["country"]})
+    beside = call(MONTHS, "orders of erp by country", "against web_shop, 2 % tolerance")
+    limits = {"thresholds": {"match": {"percentage": 2}}}
+    assert beside == (COMPARE, {**pair, "align_on": ["country"], **limits})
+    same = call(MONTHS, "orders of erp by country", "same in web_shop, 2023")
+    year = {"month": {"between": ["2023-01", "2023-12"]}}
+    assert same == (QUERY, {**query, "filters": year})
+    assert call(MONTHS, "orders of erp by country", "same, web_shop") == (QUERY, query)
+    ranked = {**query, "source": "erp", "order": ["-orders"]}
+    first = call(MONTHS, "top 5 countries by orders in erp", "make it 3")
+    assert first == (QUERY, {**ranked, "limit": 3})
+    assert call(MONTHS, "top 5 countries by revenue in erp", "top 3 by orders") == first
     sorted_by = call(MONTHS, "orders of erp by country", "lowest first")
     assert sorted_by == (QUERY, {**query, "source": "erp", "order": ["orders"]})
 
@@ -185,7 +199,6 @@ def test_other_follow_up_questions() -> None:
         ("within 5 EUR", "within 5 dollars"),
         ('customer "Acme Corp"', "Acme Corp"),
         ("for Germany, not France", "for Germany, without bikes from France"),
-        ("by country, for channel web", "by country, channel not web"),
         ("for March 2024", "web_shop in March with erp in April"),
     ],
 )

@@ -82,7 +82,7 @@ def test_names_are_found_in_other_case_with_spaces_and_in_plural(
         ("show the amounty of fi_reporting", "amounty"),
         ("amount of fi_reportin", "fi_reportin"),
         ("amount of fi_reporting excluding Germany", "Germany"),
-        ("Show fi_reporting without company", "without"),
+        ("Show fi_reporting without company", "Only the last question"),
         ("fi_reporting for periods 2024001 to 2025xx", "2025xx"),
         ("fi_reporting, after lunch", "lunch"),
         ("amount of fi_reporting by region", "region"),

@@ -20,7 +20,7 @@ from skillian.offline.language.vocabulary import Vocabulary, plain
 _NAMES = {
     "source": {"": "sources"},
     "measure": {n: n for n in ("measures", "removed", "replaced")}
-    | {"": "ordered", "look": "", "ne": ""},
+    | {"": "ordered", "look": "", "ne": "", "limit": "units"},
     "dimension": {n: n for n in ("groups", "cleared", "removed", "ordered", "replaced")}
     | {"": "members", "ne": ""},
     "stepwise": {"": "groups"},
@@ -34,7 +34,7 @@ _OPERATORS = {
     "after": "gt",
     "until": "lte",
     "before": "lt",
-    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded", "leave"), "ne"),
+    **dict.fromkeys(("not", "remove", "but", "ignore", "excluded", "leave", "out"), "ne"),
 }
 _ROUTE = {
     "from": {"origin", "from", "departure", "sender", "start"},
@@ -126,7 +126,9 @@ class Reader:
             reading.parts.append((name, range(at, at + length)))
             try:
                 is_one = len(part[-1].items or part[-1].names) != _ENDS
-                refuse((not name or ("both" in {t.kind for t in part} and is_one), text))
+                is_phrase = part[0].kind == "which" and name == "members" and part[-1].prep != ""
+                is_phrase |= "both" in {t.kind for t in part} and is_one
+                refuse((not name or is_phrase, text))
                 for token in part:
                     reading.says[token.kind] = token.text
                     self._take(name, token, text)
@@ -175,6 +177,8 @@ class Reader:
             is_bare = False  # unlike a verb, as in "export revenue"
         if name == "sorted":
             is_bare = part[-1].text.lower().endswith(("ing", "asc", "desc"))
+        if name == "ranked" and part[-1].kind == "measure":
+            name = "ranked_by"  # "lowest mileage: which depot"
         if name == "eq" and {*value.values} <= {*self.vocabulary.timed}:
             name = "timed" if len(value.items) == 1 else "several"
         return f"{part[0].kind if name == 'said' else name}{'-' if is_bare else '+'}"
@@ -185,13 +189,15 @@ class Reader:
         is_listed = reading.sign is not None or says.keys() & {"gap", "first", "major", "minor"}
         is_each = any("ne" in reading.filters.get(name, {}) for name in reading.groups)
         is_each &= "every" in says and len(reading.named) > 1
+        is_asked = says.keys() & _ASKING or any(t.prep == "did" for t in self.tokens)
+        is_edit = {*reading.clauses} <= {"edit", "recounted"}
         is_open = "ranked" in line and reading.ordered and not (reading.members or reading.count)
         return [
             (len(reading.ordered) > 1, "two orders"),
             (is_each, f"{says.get('every')} (each apart, or all of them?)"),
             ("verb" in says and not (reading.measures or reading.ordered), says.get("verb", "")),
-            ("verb" in reading.clauses and not says.keys() & _ASKING, says.get("verb", "")),
-            (reading.count and not is_listed, f"{reading.count} (which ones?)"),
+            ("verb" in reading.clauses and not is_asked, says.get("verb", "")),
+            (reading.count and not (is_listed or is_edit), f"{reading.count} (which ones?)"),
             (is_open, "the largest of what?"),
             (reading.ordered and not (is_listed or says.keys() & {"rank", "ordered"}), "by what?"),
         ]
@@ -209,7 +215,8 @@ class Reader:
         if token.kind == "gap" and name == "ranked" and not reading.members:
             reading.is_singular = plain(token.text) == token.text.lower()
         if token.kind == "dimension" and name in {"members", "ranked", "noun"}:
-            reading.is_singular = plain(token.text) == token.text.lower()
+            is_singular = plain(token.text) == token.text.lower()
+            reading.is_singular = is_singular or "which of" in text.lower()
             refuse((f"most {token.text}".lower() in text.lower(), text))
         is_row = KINDS.get(plain(token.text)) == "rows"
         refuse((name == "look" and token.kind == "measure" and not is_row, text))
@@ -324,11 +331,12 @@ class Reader:
     def _limit(self, part: Sequence[Token], text: str) -> None:
         """Note the limits of a comparison, each with its unit."""
         kinds, limits = {token.kind for token in part}, self.reading.limits
-        is_fine = "forgiven" in kinds and "over" not in kinds
+        is_fine = ("forgiven" in kinds or {"gap", "excluded"} <= kinds) and "over" not in kinds
         is_stated = kinds == {"amount"} or kinds & _LIMITING or is_fine
         if "over" in kinds:
             units = {token.items[1].kind for token in part if token.kind == "amount"}
             is_gap = bool(kinds & {"gap", "off", "compare"})
+            is_gap |= text.lower().startswith("by ") and "compare" in self.reading.says
             is_share = units == {"percent"} and bool({"compare", "gap"} & self.reading.says.keys())
             is_gap |= is_share
             is_of_names = self.reading.clauses[-1:] in (["measures"], ["members"])

@@ -50,20 +50,25 @@ _SPELT = [
             r"\g<day> \g<name> \g<year>\g<to>\g<last> \g<name> \g<year>",
         ),
         (rf"\b({_MONTHLY}(?: \d{{4}})?)[-\u2013](?={_MONTHLY}\b)", r"\1 to "),
-        (r"\b(from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;.?!]|$)", r"\1 onwards"),
+        (r"\b(from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;:.?!]|$)", r"\1 onwards"),
+        (r"\b(excl|incl|vs|abs)\.", r"\1"),
+        (r"\bw/(?=\s)", "with"),
+        (r"\+/?-\s*(?=\d)", "± "),
+        (r"\b(\d{6,7})[-\u2013](\d{6,7})\b", r"\1 to \2"),
         (r"\bover\s+(?=(?:the\s+)?(?:last|past)\b)", "in "),
         (r"\b(?:ytd|year[\s-]to[\s-]date)\b", "this year"),
-        (r"\b(\w+)(?:\s+(?:by|after)\s+\1|-wise)\b", r"by \1"),  # month by month
+        (r"\b(?!side\b)(\w+)(?:\s+(?:by|after)\s+\1|-wise)\b", r"by \1"),  # month by month
         (r"\b(what|where|who|why|how|which|that)['\u2019]s\b", r"\1 is"),
         (r"\b(other\s+)(\w+)\s+than\b", r"\2 other than"),
     )
 ]
 _ARTICLES = re.compile(
     r"(\"[^\"]+\"|“[^“”]+”|(?<!\w)'[^']+'(?!\w))|,?(?<!\s)\s+[Pp]lease\b"
-    r"|(?<!\bme )(?<!\bus )\b(?:[Tt]he|THE|an?|my|our|[Pp]lease|[Kk]indly)\s+"
+    r"|(?<!\bme )(?<!\bus )\b(?:the|The(?=\s+[a-z])|(?<![\w,;:] )The|THE|an?|my|our"
+    r"|[Pp]lease|[Kk]indly)\s+"
     r"|(?<=[.?!;] )A\s+(?=[a-z])"
 )
-"""Quoted text, which keeps them, or an article."""
+"""Quoted text, which keeps them, or an article; not The that may begin a value."""
 _ANY_YEAR, _MONTHS_OF_YEAR = 4, 12
 _LENGTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}

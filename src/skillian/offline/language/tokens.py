@@ -24,9 +24,18 @@ _JOINS = {"and", "or", "nor"}
 _COMPARING = {"not", "but", "between", "since", "after", "until", "before", "from"}
 _SMALL = {*_JOINS, "all", "aux", "prep", "not", "by", "from", "to", "between"}
 _GROUPING = {"by", "every", "which", "most", "least", "rank", "how_many"}
+_DOING = {"do", "does", "did"}
+_RANKING = {"most", "least", "first"}
 _STEPS = {"day", "week", "month", "quarter", "year"}
 _UNITS = {"percent", "currency", "cents", "unit"}
-_FIRST: Mapping[str, str] = dict.fromkeys(("ok", "okay", "fine", "use"), "filler")
+_FIRST: Mapping[str, str] = {
+    **dict.fromkeys(("ok", "okay", "fine", "use", "actually", "good", "very good"), "filler"),
+    **dict.fromkeys(("great", "perfect", "oh", "hmm", "well"), "filler"),
+    "plus": "also",
+    "+": "also",
+    "same,": "edit",
+    "same in": "edit",
+}
 _BEHIND = dict.fromkeys(("show", "list", "count", "record"), "verb") | {"same for": "same"}
 """The kinds of phrases at the beginning, and behind the first name."""
 _NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
@@ -89,6 +98,7 @@ class _Reader:
     today: date
     tokens: list[Token] = field(default_factory=list[Token])
     has_name: bool = False
+    is_asked: bool = False
 
     def before(self, place: int = 1) -> Token:
         """One of the last tokens."""
@@ -153,8 +163,9 @@ class _Reader:
         if period is not None:
             timed = dict.fromkeys(self.part.timed, ())
             english = Token("period", text, values=timed, period=period)
-            first = self.part.phrases.get(self.words[at].plain, {}).get("value")
-            if first and length > 1 and text[0].isalpha() and self.before().kind not in _SMALL:
+            first = self.part.phrases.get(self.words[at].plain, {}).get("value", {})
+            last = self.before(2 if self.before().kind in _JOINS else 1)
+            if length > 1 and not first.keys().isdisjoint({*last.values, *last.names}):
                 english = replace(english, kind="doubt")  # "Reed, May 2024", where May is a name
         elif kind == "stepwise":
             step = phrase.removesuffix("ly").replace("dai", "day")
@@ -182,11 +193,18 @@ class _Reader:
     def _kind(self, phrase: str, at: int, length: int) -> str:
         """The kind of an English phrase here, or ""."""
         kind, words = KINDS.get(phrase, ""), self.words[at : at + length]
+        is_count = KINDS.get(words[0].plain) in _RANKING and words[-1].plain.isdecimal()
+        if is_count and length > 1 and "value" in self.part.phrases.get(phrase, {}):
+            return "vague"  # "top 100" where there is a campaign of this name
         if kind == "aux" and length > 1:  # "for us" where US is a value
             is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
             kind = "" if is_value else kind
         placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
-        return placed.get(" ".join(word.text.lower() for word in words), kind)
+        text, mark = (
+            " ".join(word.text.lower() for word in words),
+            self.question[words[-1].end :][:1],
+        )
+        return placed.get(text + mark, placed.get(text, kind))
 
     def _named(self, text: str, known: Meanings, phrase: str) -> Token:
         """The source, measure or dimension of a phrase; a doubt if it may be several."""
@@ -214,32 +232,42 @@ class _Reader:
         """A value that also means something else: one of them, or a doubt."""
         last = next((t for t in reversed(self.tokens) if t.kind not in _SMALL | _COMPARING), _NONE)
         following = self.words[end].plain if end < len(self.words) else ""
-        beside = {*last.names} if last.kind == "dimension" and not self.is_grouped() else set[str]()
+        is_noun = last.kind == "dimension" and (_has_last_apart(last) or not self.is_grouped())
+        beside = {*last.names[-1:]} if is_noun else set[str]()
         if other.kind != "vague":
             beside |= self.part.phrases.get(following, {}).get("dimension", {}).keys()
         is_exact = any(value.text in of for of in value.values.values())
         is_small = other.kind in _SMALL and not is_exact
-        if beside & value.values.keys() and not is_small:
-            return value
-        if other.kind == "period":
-            return replace(other, kind="doubt" if value.text.isalpha() else "period")
-        if other.kind == "number":
-            is_long = len(value.text) > _LONGEST_COUNT and last.kind != "tolerance"
-            return value if is_long else other
+        before = self.before(2) if self.before().kind in {*_JOINS, "to"} else _NONE
+        is_list = before.kind == "value" and before.values.keys() & value.values.keys()
+        is_year = all(n in self.part.timed or self.part.parts(n) for n in value.values)
+        period = replace(other, kind="period" if is_year and not value.text.isalpha() else "doubt")
+        is_long = len(value.text) > _LONGEST_COUNT and last.kind != "tolerance"
+        is_rank = value.text.islower() and other.kind in _RANKING and following.isdecimal()
         is_capital = is_exact and value.text != value.text.lower() and not self.question.isupper()
-        if is_capital and (self.tokens or value.text.isupper()):
-            return value
         is_noun = self.before().kind in {"prep", "not", "only", "and", "or"}
-        if is_noun and ((is_exact and other.kind == "filler") or other.kind == "verb"):
-            return value
-        return other if is_small else replace(other, kind="doubt")
+        is_noun &= (is_exact and other.kind == "filler") or other.kind == "verb"
+        readings = (
+            (beside & value.values.keys() and not is_small, value),
+            (is_list, value),  # "Will, Mark and June"
+            (other.kind == "period", period),
+            (other.kind == "number", value if is_long else other),
+            (is_rank, other),
+            (is_capital and (self.tokens or value.text.isupper()), value),
+            (is_noun, value),
+            (is_small, other),
+        )
+        return next((token for is_so, token in readings if is_so), replace(other, kind="doubt"))
 
     # From tokens to lists, amounts and values with the names of their dimensions
 
     def add(self, token: Token) -> bool:
         """Add a token to those before; False if it carries nothing."""
+        self.is_asked |= token.text.lower() in _DOING
         if token.kind == "aux" or (token.kind == "filler" and not self.has_name):
             return False
+        if token.kind == "verb" and self.is_asked:
+            token = replace(token, prep="did")
         self.has_name |= token.kind in {"source", "measure"}
         if self.before().kind == "prep" and token.kind not in _NO_NAME and not token.mark:
             prep = self.tokens.pop()
@@ -283,12 +311,16 @@ class _Reader:
         is_step = self.before().kind in {"after", "before"} and named.text.lower() in _STEPS
         is_step |= self.before(place + 1).kind == "same"  # "the same month in 2023"
         is_step |= self.before().kind == "but" and self.before(3).kind != "all"  # "teams but HR"
-        if is_own and "," in named.joins:
-            return replace(token, kind="doubt")  # "by country, channel not web"
-        if not is_own or len(names) > 1 or is_step or self.is_grouped(place):
+        is_last = is_own and _has_last_apart(named)  # "by country, channel not web"
+        is_alone = len(names) == 1 and not self.is_grouped(place)
+        if not is_own or is_step or not (is_last or is_alone):
             return token
-        token = _of(token, named.names[0])
-        del self.tokens[-place]
+        token = _of(token, names[-1])
+        if is_last:
+            rest = replace(named, names=names[:-1], text=named.text.rpartition(",")[0])
+            self.tokens[-place], named = rest, replace(named, mark=",", prep="")
+        else:
+            del self.tokens[-place]
         if place == 1:
             return replace(token, mark=named.mark, prep=named.prep or "of")
         self.tokens[-1] = replace(self.before(), mark=named.mark, prep=named.prep or "of")
@@ -310,10 +342,15 @@ class _Reader:
         del self.tokens[-2 if join else -1 :]
         joins = last.joins | {join or ","}
         text = f"{last.text} {join} {token.text}" if join else f"{last.text}, {token.text}"
-        names = tuple(dict.fromkeys((*last.names, *token.names)))
+        names = (*last.names, *token.names)
         whole = replace(last, text=text, names=names, joins=joins, label=last.label or token.label)
         values = dict.fromkeys(shared, ())
         return replace(whole, items=(*last.items, token), values=values) if is_list else whole
+
+
+def _has_last_apart(named: Token) -> bool:
+    """Whether a comma is before the last of several dimensions, which a value may follow."""
+    return "," in named.joins and _JOINS.isdisjoint(named.text.rpartition(",")[2].split())
 
 
 def _of(token: Token, name: str) -> Token:

@@ -15,13 +15,14 @@ from skillian.offline.language.periods import MONTHS, are_periods, are_years, pe
 _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|(?<=\w)\.{2,3}(?=\w)|(?<=\s)[-\u2013](?=\s)"
     r"|(?:(?<![-\w+!<>~^@|*])[-+!<>~^@|*]+)?"
-    r"\w+(?:[./:'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*(?:[-+*]+(?![-\w]))?"
+    r"\w+(?:[.:'\u2019]\w+|(?<=\d)/\d+|,\d+|-\d+|(?<=\d)-\w+)*(?:[-+*]+(?![-\w]))?"
     r"|[!<>]=|<>|[^\s\w,;:.?!'\"“”\u2019\u2013-]"
 )
 """Quoted text, signs, and words with the signs that they have: -5, A+, C++."""
 _QUOTES = "'\"“”"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHORTEST_PLURAL = 4
+_ARTICLES = {"the", "a", "an", "my", "our"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,9 @@ class Vocabulary:
 
     def _forms(self, dimension: str, value: str) -> set[str]:
         """The phrases of a value."""
-        forms = {plain(value), *([value.lower()] if ". " in value else [])}
+        first, *others = plain(value).split() or [""]  # articles are not read in a question
+        bare = " ".join([first, *(each for each in others if each not in _ARTICLES)])
+        forms = {plain(value), bare, *([value.lower()] if ". " in value else [])}
         if self.has_only_years and value.isdecimal() and "month" in plain(dimension).split():
             forms |= {name for name, number in MONTHS.items() if number == int(value)}
         return forms
