@@ -250,7 +250,7 @@ class DataAnalyst:
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         with _as_models_read():
-            rows = await self._services.comparison.drill_down(
+            rows = await self._services.engine.measures.drill_down(
                 arguments.cache_key, arguments.key, arguments.limit
             )
         sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Hashable, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from cachetools import TTLCache
 
@@ -20,6 +20,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import MEASURES, Subject
 from skillian.errors import InvalidInputError, OtherSubjectError, RowsNotKeptError, quoted
+from skillian.tasks import Progress
 
 if TYPE_CHECKING:
     from skillian.data.comparison.groups import Place
@@ -54,6 +55,21 @@ class Differing(Protocol):
 
 
 D = TypeVar("D", bound=Differing)
+
+
+class Asked(NamedTuple):
+    """A question that can be answered.
+
+    Attributes:
+        key: The cache key of the answer.
+        shared: Requests for which this is equal share the work.
+        compute: Compares, and reports how much has arrived; of too many rows that differ it returns
+            none.
+    """
+
+    key: str
+    shared: Hashable
+    compute: Callable[[Progress | None], Awaitable[tuple[ComparisonResult, Differing | None]]]
 
 
 class Kept:

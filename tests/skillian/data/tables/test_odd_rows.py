@@ -169,7 +169,7 @@ async def preview(folder: Path, a: str, b: str) -> TablePreview:
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
     registry, (one, other) = await bare_tables([f"{folder}/{name}.csv" for name in "ab"])
     async with DataServices(registry) as data:
-        return await data.tables.preview(rows_asked(one, other))
+        return await data.engine.tables.preview(rows_asked(one, other))
 
 
 async def test_the_key_and_the_columns_are_those_of_the_comparison(tmp_path: Path) -> None:
