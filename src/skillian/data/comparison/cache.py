@@ -24,10 +24,9 @@ from skillian.tasks import Progress
 
 if TYPE_CHECKING:
     from skillian.data.comparison.groups import Place
-    from skillian.data.comparison.page import ComparisonRows, Page, PageRow
+    from skillian.data.comparison.page import ComparisonRows, Page, PageOrders, PageRow
     from skillian.data.comparison.plan import ComparisonPlan
-    from skillian.data.comparison.rows import GroupRow, Groups
-    from skillian.data.page_order import PageOrders
+    from skillian.data.comparison.rows import GroupRow
     from skillian.data.query.binding import BoundSource
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -39,6 +38,11 @@ class Differing(Protocol):
     """What differs in a comparison: rows, or groups; all of it is in tables of the workspace."""
 
     subject: ClassVar[Subject]
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where its tables are."""
+        ...
 
     @property
     def tables(self) -> Sequence[str]:
@@ -99,9 +103,9 @@ class Kept:
     @cached_property
     def orders(self) -> PageOrders:
         """The orders of its pages."""
-        from skillian.data.page_order import PageOrders  # noqa: PLC0415 - only pages need it
+        from skillian.data.comparison.page import PageOrders  # noqa: PLC0415 - only pages need it
 
-        return PageOrders(self.tables)
+        return PageOrders(self.differing.workspace, self.tables)
 
     @property
     def differing(self) -> Differing:
@@ -279,25 +283,11 @@ class DifferingGroups:
             for before, now in zip((self.plan.a.source, self.plan.b.source), sources, strict=True)
         )
 
-    def groups(self, page: Page) -> Groups:
-        """Where the groups of a page are."""
+    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
+        """How many groups all pages of this kind have, and those of a page; as `Groups.read`."""
         from skillian.data.comparison.rows import Groups  # noqa: PLC0415 - only pages need it
 
-        staged = None if "match" in page.statuses else self.table
-        return Groups(self.place, self.workspace, staged)
-
-    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
-        """How many groups all pages of this kind have, and those of a page; raises as `Groups`.
-
-        Without an order, the largest difference is first.
-        """
-        groups = self.groups(page)
-        if page.offset and "match" not in page.statuses:
-            return await groups.far_page(page, orders)
-        rows = await groups.page(page)
-        if page.where or page.search:
-            return await groups.count(page), rows
-        return sum(self.result.counts[each] for each in page.statuses), rows
+        return await Groups(self, page).read(orders)
 
     async def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups of a page as rows of a file; raises as `page`."""
@@ -306,8 +296,9 @@ class DifferingGroups:
             group_batches,
             group_columns,
         )
+        from skillian.data.comparison.rows import Groups  # noqa: PLC0415 - as above
 
-        columns = group_columns(self.groups(page).tables(page), self.plan)
+        columns = group_columns(Groups(self, page).tables(), self.plan)
         async with aclosing(group_batches(self.result, columns, GroupTypes.of(self.plan))) as found:
             async for batch in found:
                 yield batch

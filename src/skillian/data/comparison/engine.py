@@ -114,7 +114,7 @@ class MeasureEngine:
         classes, rows = summary.classes, summary.rows_a + summary.rows_b
         if 0 < classes.match <= classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
             page = Page(statuses=("match",), limit=classes.match)
-            equal = [group.key for group in await comparison.groups(page).page(page)]
+            equal = [group.key for group in (await self._cache.get(cache_key).page(page)).rows]
         table, plan = comparison.table, comparison.plan
         return await read_heat_map(table, self._workspace, plan, dimensions, measure, equal=equal)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
@@ -15,8 +15,16 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import call, filled
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page, PageColumns, PageRow, PageValue, ValueChange, rank
-from skillian.data.page_order import ROW_ID, Ordered, PageOrders
+from skillian.data.comparison.page import (
+    ROW_ID,
+    Page,
+    PageColumns,
+    PageOrders,
+    PageRow,
+    PageValue,
+    ValueChange,
+    rank,
+)
 from skillian.data.sql.values import Record, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
@@ -142,15 +150,8 @@ class DifferingRows:
             InvalidInputError: An order or a condition of the page is invalid.
             UnknownNameError: It names a column that was not compared.
         """
-        columns, every = await self.columns(), await self._rows()
-        whole = replace(page, offset=0, limit=None)
-
-        def select() -> tuple[exp.Select, Mapping[str, object]]:
-            values = sql.BoundValues()
-            return whole.of(every.copy(), columns, values, self._order()), values.values
-
-        ordered = Ordered(repr(whole), select)
-        total, found = await orders.read(self.workspace, ordered, page.offset, page.limit)
+        rows, columns = await self._rows(), await self.columns()
+        total, found = await orders.read(page, rows, columns, self._order())
         return total, tuple(self._row(row) for row in found)
 
     async def total(self) -> int:

@@ -11,8 +11,7 @@ from tests.skillian.data.tables.conftest import Store
 from tests.support.asking import rows_asked
 from tests.support.postgres import Database
 
-from skillian.data.comparison.page import Page
-from skillian.data.page_order import PageOrders
+from skillian.data.comparison.page import Page, PageOrders
 from skillian.data.query.relation import bare_tables
 from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
@@ -209,7 +208,7 @@ async def kept(a: str, b: str, **question: Any) -> tuple[ComparisonResult, Rows,
     async def keep(found: DifferingRows) -> None:
         async for batch in found.batches():
             rows.extend(python_rows(batch))
-        _, page = await found.page(Page(tuple(ROW_CLASSES)), PageOrders([]))
+        _, page = await found.page(Page(tuple(ROW_CLASSES)), PageOrders(found.workspace, []))
         own.extend({*row.own} for row in page)
 
     return await compare(a, b, keep=keep, **question), rows, own
