@@ -116,7 +116,7 @@ class ComparisonEngine:
         *,
         again: bool = False,
     ) -> Kept:
-        known = None if again else self._memory.cache.find(asked.key)
+        known = None if again else self._memory.find(asked.key)
         if known is not None:
             return known
 
@@ -133,7 +133,7 @@ class ComparisonEngine:
     @contextmanager
     def holding(self, cache_key: str) -> Generator[None]:
         """Keep what differs in a comparison until the context ends, whatever its age."""
-        with self._memory.cache.holding(cache_key):
+        with self._memory.holding(cache_key):
             yield
 
     async def check(self, question: SavedComparison) -> None:
@@ -142,7 +142,7 @@ class ComparisonEngine:
 
     def remembered(self, cache_key: str) -> ComparisonResult:
         """The result of a comparison that is kept; raises `InvalidInputError`."""
-        return self._memory.cache.get(cache_key).result
+        return self._memory.get(cache_key).result
 
     def public(self, cache_key: str) -> ComparisonResult:
         """The result of a comparison that anybody may know; raises `InvalidInputError`."""
@@ -153,12 +153,12 @@ class ComparisonEngine:
 
     def is_public(self, cache_key: str) -> bool:
         """Whether a comparison is kept that anybody may know."""
-        kept = self._memory.cache.find(cache_key)
+        kept = self._memory.find(cache_key)
         return kept is not None and not kept.private
 
     def question(self, cache_key: str) -> SavedComparison:
         """The question of a comparison that is kept; raises `InvalidInputError`."""
-        return self._memory.cache.get(cache_key).question
+        return self._memory.get(cache_key).question
 
     async def rows(
         self, cache_key: str, page: Page, most: int = MAX_PAGE
@@ -174,7 +174,7 @@ class ComparisonEngine:
         """
         if page.offset < 0 or not 1 <= (page.limit or 0) <= most:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {most}")
-        return await self._memory.cache.get(cache_key).page(page)
+        return await self._memory.get(cache_key).page(page)
 
     async def explain(
         self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
@@ -195,7 +195,7 @@ class ComparisonEngine:
         """
         from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
 
-        kept = self._memory.cache.get(cache_key)
+        kept = self._memory.get(cache_key)
         page = page or Page((), uneven=kept.result.summary.row_findings > 0)
         page = page.of_subject(kept.result.subject)
         async with aclosing(kept.differing.batches(page)) as batches:

@@ -142,14 +142,17 @@ def unknown(key: str) -> InvalidInputError:
     )
 
 
-class ComparisonCache:
-    """Holds comparisons by cache key.
+class Memory:
+    """What comparisons keep: the workspace with their tables, and their results by cache key.
 
     Args:
         seconds: How long a comparison is kept; 0 keeps none.
+        most_rows: Of how many rows that differ all cells are kept; of more, none are.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float = math.inf, most_rows: float = math.inf) -> None:
+        self.most_rows = most_rows
+        self.workspace = Workspace()
         self._entries = _Evicting(seconds)
         self._holders: Counter[str] = Counter()
 
@@ -176,7 +179,7 @@ class ComparisonCache:
             raise unknown(key)
         return comparison
 
-    def store(self, key: str, comparison: Kept) -> None:
+    def keep(self, key: str, comparison: Kept) -> None:
         """Add a comparison; the least recently used ones are evicted if memory is short."""
         self._entries.expire()
         if (before := self._entries.pop(key, None)) is not None:
@@ -203,36 +206,18 @@ class ComparisonCache:
         evicted = reversed(self._entries.evicted)
         return next((comparison for each, comparison in evicted if each == key), None)
 
-    def clear(self) -> None:
-        """Remove all."""
-        self._entries.clear()
-
-
-class Memory:
-    """What comparisons keep: the workspace with their tables, and the cache of their results.
-
-    Args:
-        seconds: How long a comparison is kept; 0 keeps none.
-        most_rows: Of how many rows that differ all cells are kept; of more, none are.
-    """
-
-    def __init__(self, seconds: float = math.inf, most_rows: float = math.inf) -> None:
-        self.most_rows = most_rows
-        self.workspace = Workspace()
-        self.cache = ComparisonCache(seconds)
-
     async def store(self, key: str, kept: Kept) -> None:
         """Keep a comparison, and drop the tables of those that expired or were evicted."""
-        self.cache.store(key, kept)
+        self.keep(key, kept)
         await self.drop_evicted()
 
     async def drop_evicted(self) -> None:
         """Drop the tables of comparisons that are no longer kept."""
-        await self.workspace.drop(*self.cache.evicted())
+        await self.workspace.drop(*self.evicted())
 
     async def aclose(self) -> None:
         """Drop everything."""
-        self.cache.clear()
+        self._entries.clear()
         await self.workspace.aclose()
 
 

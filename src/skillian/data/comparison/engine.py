@@ -68,7 +68,7 @@ class MeasureEngine:
         self._undeclared = registry.undeclared
         self._top = top
         self._workspace = memory.workspace
-        self._cache = memory.cache
+        self._memory = memory
         self._compare = compare
         self._answered: LRUCache[str, str] = LRUCache(MAX_QUESTIONS)
 
@@ -84,7 +84,7 @@ class MeasureEngine:
         sources = await self._planner.bind(question)
         digest = question.digest
         key = self._answered.get(digest, "")
-        known = self._cache.find(key)
+        known = self._memory.find(key)
         if known is not None and known.of(DifferingGroups).is_about(sources):
             return Asked(key, key, partial(self._run, known.of(DifferingGroups).plan))
         plan = await self._planner.plan(question, sources)
@@ -97,7 +97,7 @@ class MeasureEngine:
 
     def groups(self, cache_key: str) -> DifferingGroups:
         """The groups of a comparison that is kept; raises `InvalidInputError`."""
-        return self._cache.get(cache_key).of(DifferingGroups)
+        return self._memory.get(cache_key).of(DifferingGroups)
 
     async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
         """The gap of a measure over two of the dimensions of the key.
@@ -114,7 +114,7 @@ class MeasureEngine:
         classes, rows = summary.classes, summary.rows_a + summary.rows_b
         if 0 < classes.match <= classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
             page = Page(statuses=("match",), limit=classes.match)
-            equal = [group.key for group in (await self._cache.get(cache_key).page(page)).rows]
+            equal = [group.key for group in (await self._memory.get(cache_key).page(page)).rows]
         table, plan = comparison.table, comparison.plan
         return await read_heat_map(table, self._workspace, plan, dimensions, measure, equal=equal)
 
@@ -134,7 +134,7 @@ class MeasureEngine:
         comparison = self.groups(cache_key)
         grain = tuple(dict.fromkeys((*comparison.plan.align_on, *(dimensions or ()))))
         if grain != comparison.plan.align_on:
-            question = self._cache.get(cache_key).question
+            question = self._memory.get(cache_key).question
             finer = question.model_copy(update={"align_on": grain})
             comparison = (await self._compare(finer)).of(DifferingGroups)
         plan, summary = comparison.plan, comparison.result.summary
@@ -147,7 +147,7 @@ class MeasureEngine:
         self, cache_key: str, depth: Depth, report: Callable[[str], object]
     ) -> Mapping[str, Any]:
         """The `explanation`, `rows` and `drilled` rows of a report; what fails is in its notes."""
-        kept = self._cache.get(cache_key)
+        kept = self._memory.get(cache_key)
         explanation: Explanation | None = None
         rows: ComparisonRows[PageRow] | None = None
         drilled: list[DrillDown] = []

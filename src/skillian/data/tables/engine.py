@@ -85,7 +85,7 @@ class TableEngine:
             raise OtherSubjectError("`dimensions` are for measures; this comparison has whole rows")
         from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
 
-        kept = self._memory.cache.get(cache_key)
+        kept = self._memory.get(cache_key)
         rows = kept.of(DifferingRows)
         if rows.why is None:
             work = partial(self._why, cache_key, kept, rows, report)
@@ -104,7 +104,7 @@ class TableEngine:
     ) -> Why:
         from skillian.data.tables.why.causes import why  # noqa: PLC0415 - it uses this engine
 
-        with self._memory.cache.holding(cache_key):
+        with self._memory.holding(cache_key):
             found = await why(self, kept.question, kept.result, rows, report)
         await self._memory.drop_evicted()
         return replace(found, cache_key=cache_key)

@@ -19,7 +19,7 @@ from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb import joint
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.data.comparison import cache as remembered
-from skillian.data.comparison.cache import ComparisonCache, Kept
+from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine
@@ -126,15 +126,15 @@ def test_the_least_recently_used_and_what_is_too_large_are_evicted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", 100)
-    cache = ComparisonCache(3600)
+    cache = Memory(3600)
     for name in "abc":
-        cache.store(name, Sized(name, 30))
+        cache.keep(name, Sized(name, 30))
     assert cache.find("a") is not None
-    cache.store("d", Sized("d", 30))
+    cache.keep("d", Sized("d", 30))
     assert cache.find("b") is None
     assert cache.evicted() == ("b",)
     assert cache.evicted() == ()
-    cache.store("large", Sized("large", 101))
+    cache.keep("large", Sized("large", 101))
     assert cache.find("large") is None
     assert cache.find("a") is not None
     assert cache.evicted() == ("large",)
@@ -143,8 +143,8 @@ def test_the_least_recently_used_and_what_is_too_large_are_evicted(
 def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(remembered, "monotonic", lambda: now[0])
-    cache = ComparisonCache(3600)
-    cache.store("a", Sized("a", 1))
+    cache = Memory(3600)
+    cache.keep("a", Sized("a", 1))
     now[0] = 3599
     assert cache.get("a").size == 1
     now[0] = 3601
@@ -154,11 +154,11 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_that_is_made_again_replaces_the_first() -> None:
-    cache = ComparisonCache(3600)
+    cache = Memory(3600)
     first, second = Sized("first", 1), Sized("second", 1)
-    cache.store("a", first)
+    cache.keep("a", first)
     with cache.holding("a"):
-        cache.store("a", second)
+        cache.keep("a", second)
         assert cache.get("a") is second
         assert cache.evicted() == ()  # someone may read the first
     assert cache.evicted() == ("first",)
@@ -205,9 +205,9 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
     engine = make_services(SCRIPT, COMPANIES).engine
     keys = [key async for key in compare(engine, 18)]
-    kept = [key for key in keys if engine._memory.cache.find(key) is not None]
-    held = sum(engine._memory.cache.get(key).size for key in kept)
-    tables = {name for key in kept for name in engine._memory.cache.get(key).tables}
+    kept = [key for key in keys if engine._memory.find(key) is not None]
+    held = sum(engine._memory.get(key).size for key in kept)
+    tables = {name for key in kept for name in engine._memory.get(key).tables}
     stored = await engine.measures._workspace.run("SELECT table_name FROM duckdb_tables()", {})
     assert kept == keys[-len(kept) :]
     assert len(kept) < len(keys)
@@ -235,5 +235,5 @@ async def test_no_statement_is_remembered(make_services: MakeServices) -> None:
         keys.append(key)
         if len(keys) == WARM:
             warm = parts_of_statements()
-    assert all(engine._memory.cache.find(key) is not None for key in keys)
+    assert all(engine._memory.find(key) is not None for key in keys)
     assert parts_of_statements() - warm < PARTS * (COMPARISONS - WARM)
