@@ -188,10 +188,7 @@ class _CauseSearch:
 
     def _add_alone(self, cause: Cause, after: ComparisonResult, left: int) -> None:
         count = max(differences(self._result, cause.columns), cause.weight)
-        options = [*self._options, cause.option]
-        self._add(
-            cause, after, (cause.weight - left, count), cause.applied(self._question), options
-        )
+        self._add(cause, after, cause.weight - left, count, alone=True)
 
     async def _of_columns(self) -> list[list[Cause]]:
         """The rules that may explain each column."""
@@ -333,7 +330,7 @@ class _CauseSearch:
                 break
         if best is not None:
             _, cause, after, gone = best
-            self._accept(cause, after, gone, count)
+            self._add(cause, after, gone, count, alone=False)
 
     async def _compared(self, cause: Cause) -> ComparisonResult | None:
         """The result with a cause and those that are proved; None if it cannot be had."""
@@ -347,34 +344,29 @@ class _CauseSearch:
         except ToolError:
             return None
 
-    def _accept(self, cause: Cause, after: ComparisonResult, gone: int, count: int) -> None:
-        self._options.append(cause.option)
-        self._question = cause.applied(self._question)
-        self._add(cause, after, (gone, count), self._question, self._options)
-        self._facts += cause.facts
-        self._result = after
-
     def _add(
-        self,
-        cause: Cause,
-        after: ComparisonResult,
-        explained: tuple[int, int],
-        question: SavedComparison,
-        options: Sequence[str],
+        self, cause: Cause, after: ComparisonResult, explained: int, count: int, *, alone: bool
     ) -> None:
-        """Add the rule of a cause that this question has proved."""
+        """Add a rule that is proved, which explains so many of a number of differences.
+
+        The rules after it are proved together with it, unless it was compared `alone`.
+        """
+        question, options = cause.applied(self._question), [*self._options, cause.option]
+        if not alone:
+            self._question, self._options, self._result = question, options, after
         changes = {
             name: getattr(question, name)
             for name in _APPLIED
             if getattr(question, name) != getattr(self._asked, name)
         }
+        self._facts += cause.facts
         self._proved.append(
             ProvedRule(
                 about=cause.about,
                 option=cause.option,
                 options=" ".join(options),
-                explained=explained[0],
-                differences=explained[1],
+                explained=explained,
+                differences=count,
                 matched=after.rows.matched,
                 total=after.rows.rows_a,
                 columns=cause.columns,

@@ -219,26 +219,20 @@ async def _of_line(
         for plus in dict.fromkeys(round(exact, digits).normalize() for digits in (0, places)):
             if plus:
                 written = f"factor={_number(factor)},plus={_number(plus)}"
-                guesses += [
-                    Guess(Rule(factor=factor, plus=plus), written),
-                    Guess(
-                        Rule(factor=factor, plus=plus, round=places),
-                        f"{written},round={places}",
-                        _beyond_rounding(places),
-                    ),
-                ]
+                guess = Guess(Rule(factor=factor, plus=plus), written)
+                guesses += [guess, _rounded(guess, places)]
     return guesses
 
 
 def _number_guesses(
     factors: list[Decimal], gaps: list[Decimal], scales: list[int]
 ) -> Iterator[Guess]:
-    for factor in factors:
-        inverse = _inverse(factor)
-        if inverse is None:
-            yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
-        else:
-            yield Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
+    multiplied = [Guess(Rule(factor=each), f"factor={_number(each)}") for each in factors]
+    divided = [
+        None if inverse is None else Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
+        for inverse in map(_inverse, factors)
+    ]
+    yield from (one or other for one, other in zip(divided, multiplied, strict=True))
     for gap in gaps:
         yield Guess(Rule(plus=gap.normalize()), f"plus={_number(gap)}")
     for places in range(max(scales)):
@@ -248,21 +242,11 @@ def _number_guesses(
             for side in "ab"
         )
         yield Guess(Rule(round=places), f"round={places}", f"({' OR '.join(sides)})")
-    for factor in factors:
+    for factor, one, other in zip(factors, divided, multiplied, strict=True):
         if abs(factor) != 1:
-            places = scales[0]
-            if inverse := _inverse(factor):
-                yield Guess(
-                    Rule(divisor=inverse, round=places),
-                    f"divisor={_number(inverse)},round={places}",
-                    _beyond_rounding(places),
-                )
-            places = scales[1]
-            yield Guess(
-                Rule(factor=factor, round=places),
-                f"factor={_number(factor)},round={places}",
-                _beyond_rounding(places),
-            )
+            if one is not None:
+                yield _rounded(one, scales[0])
+            yield _rounded(other, scales[1])
 
 
 def _inverse(factor: Decimal) -> Decimal | None:
@@ -272,9 +256,11 @@ def _inverse(factor: Decimal) -> Decimal | None:
     return inverse if is_same and len(_number(inverse)) < len(_number(factor)) else None
 
 
-def _beyond_rounding(places: int) -> str:
-    """The test that two numbers are further from each other than rounding alone moves one."""
-    return f"ABS(TRY_CAST(b AS DOUBLE) - TRY_CAST(a AS DOUBLE)) >= {0.99 * 10**-places}"
+def _rounded(guess: Guess, places: int) -> Guess:
+    """The same, and then rounded; of numbers that are further apart than rounding moves one."""
+    rule = guess.rule.model_copy(update={"round": places})
+    beyond = f"ABS(TRY_CAST(b AS DOUBLE) - TRY_CAST(a AS DOUBLE)) >= {0.99 * 10**-places}"
+    return Guess(rule, f"{guess.written},round={places}", beyond)
 
 
 def _plain_factors(ratio: float) -> Iterator[Decimal]:
