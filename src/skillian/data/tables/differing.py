@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sqlglot import exp
@@ -25,7 +26,8 @@ from skillian.data.comparison.page import (
     ValueChange,
     rank,
 )
-from skillian.data.sql.values import Record, fetch_tree
+from skillian.data.sql import Statement
+from skillian.data.sql.values import Record, fetch, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
@@ -156,10 +158,15 @@ class DifferingRows:
 
     async def total(self) -> int:
         """The number of rows, without reading their cells."""
-        columns = [sql.named(exp.Count(this=exp.Star()), "total")]
-        select = sql.select(columns, self.table)
-        [row] = await fetch_tree(self.workspace, select.where(self._is_row(), copy=False))
+        [row] = await self.ask("COUNT(*) AS total", f"WHERE class <> {COUNTS}")
         return int(row["total"])
+
+    async def ask(
+        self, columns: str, *clauses: str, values: Mapping[str, object] = MappingProxyType({})
+    ) -> list[dict[str, Any]]:
+        """The few rows of a SELECT over the table, in the SQL of DuckDB, with bound values."""
+        text = f'SELECT {columns} FROM "{self.table}" {" ".join(clauses)}'  # noqa: S608 - our own names
+        return await fetch(self.workspace, Statement(text, values))
 
     async def batches(self, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all rows of a page, or all there are; raises as `page`.
