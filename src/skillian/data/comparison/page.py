@@ -19,7 +19,7 @@ from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.query.filters import check_size, condition_sql, parse_filter
-from skillian.data.sql.values import MAX_TEXT, Record, python_rows
+from skillian.data.sql.values import MAX_TEXT, Record, fetch_tree
 from skillian.data.subjects import Subject
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 from skillian.tasks import SingleFlight
@@ -224,7 +224,8 @@ class PageOrders:
         last = made.total if page.limit is None else page.offset + page.limit
         low, high = exp.Literal.number(page.offset + 1), exp.Literal.number(last)
         tree.where(exp.Between(this=sql.bare(_PLACE), low=low, high=high), copy=False)
-        return made.total, await self._read(tree.order_by(sql.bare(_PLACE), copy=False))
+        tree.order_by(sql.bare(_PLACE), copy=False)
+        return made.total, await fetch_tree(self._workspace, tree)
 
     async def _make(self, tree: exp.Select, values: sql.BoundValues) -> _Made:
         place = exp.Window(this=exp.RowNumber(), order=tree.args["order"])
@@ -234,12 +235,8 @@ class PageOrders:
         table = await self._workspace.create(statement.text, statement.parameters)
         self._tables.append(table)
         counted = sql.select([sql.named(exp.Count(this=exp.Star()), "total")], table)
-        [row] = await self._read(counted)
+        [row] = await fetch_tree(self._workspace, counted)
         return _Made(table, int(row["total"]))
-
-    async def _read(self, tree: exp.Select) -> Sequence[Mapping[str, Any]]:
-        statement = sql.prepare(tree, self._workspace.dialect, {})
-        return python_rows(await self._workspace.run(statement.text, {}))
 
 
 class ValueChange(NamedTuple):
