@@ -86,10 +86,10 @@ class MeasureEngine:
         key = self._answered.get(digest, "")
         known = self._memory.find(key)
         if known is not None and known.of(DifferingGroups).is_about(sources):
-            return Asked(key, key, partial(self._run, known.of(DifferingGroups).plan))
+            return Asked(key, key, partial(self._run, known.of(DifferingGroups).plan, key))
         plan = await self._planner.plan(question, sources)
         key = self._answered[digest] = self._planner.cache_key(plan, self._top)
-        return Asked(key, key, partial(self._run, plan))
+        return Asked(key, key, partial(self._run, plan, key))
 
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `asked` does."""
@@ -198,7 +198,7 @@ class MeasureEngine:
         return await paired_rows(self.groups(cache_key).plan, key, limit)
 
     async def _run(
-        self, plan: ComparisonPlan, progress: Progress | None
+        self, plan: ComparisonPlan, key: str, progress: Progress | None
     ) -> tuple[ComparisonResult, DifferingGroups]:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)
@@ -218,6 +218,7 @@ class MeasureEngine:
             top_differences=tuple(each for each in top if each.status != "match"),
             sentences=tuple(words.sentences()),
             findings=tuple(words.findings()),
+            cache_key=key,
             proof=Proof(
                 sql=statement.text,
                 parameters=statement.parameters,
