@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
@@ -84,12 +83,19 @@ class MeasureEngine:
         sources = await self._planner.bind(question)
         digest = question.digest
         key = self._answered.get(digest, "")
-        known = self._memory.find(key)
-        if known is not None and known.of(DifferingGroups).is_about(sources):
-            return Asked(key, key, partial(self._run, known.of(DifferingGroups).plan, key))
-        plan = await self._planner.plan(question, sources)
-        key = self._answered[digest] = self._planner.cache_key(plan, self._top)
-        return Asked(key, key, partial(self._run, plan, key))
+        known, plan = self._memory.find(key), None
+        if known is None or not known.of(DifferingGroups).is_about(sources):
+            plan = await self._planner.plan(question, sources)
+            key = self._answered[digest] = self._planner.cache_key(plan, self._top)
+
+        async def compute(
+            progress: Progress | None,
+        ) -> tuple[ComparisonResult, DifferingGroups]:
+            # What a plan says of types depends on the data, which may be other than before.
+            now = plan or await self._planner.plan(question, sources)
+            return await self._run(now, key, progress)
+
+        return Asked(key, key, compute)
 
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `asked` does."""

@@ -33,7 +33,8 @@ SOURCES = two_sources("key: {column: k}", AMOUNT, "key")
 async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_changed(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compare = comparing(make_services(TABLES, SOURCES).engine)
+    engine = make_services(TABLES, SOURCES).engine
+    compare = comparing(engine)
     planned = create_autospec(Planner.plan, side_effect=Planner.plan)
     bind = Planner.bind
 
@@ -45,12 +46,17 @@ async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_ch
     first = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert await compare("a", "b", ["amount"], filters={"key": "x"}) is first
     assert planned.call_count == 1
+    async with engine.kept(measures_asked("a", "b", ["amount"], filters={"key": "x"})) as kept:
+        assert kept is first
+    question = measures_asked("a", "b", ["amount"], filters={"key": "x"})
+    async with engine.kept(question, again=True) as made:
+        assert (made.cache_key, planned.call_count) == (first.cache_key, 2)
     assert await compare("a", "b", ["amount"], filters={"key": "y"}) is not first
-    assert planned.call_count == 2
+    assert planned.call_count == 3
     monkeypatch.setattr(Planner, "bind", widened)
     changed = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert changed.cache_key != first.cache_key
-    assert planned.call_count == 3
+    assert planned.call_count == 4
 
 
 # Other questions than for amounts of x by key, each by what is stated otherwise.
