@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from skillian.connectors.base import ArrowBatch, Connector
 from skillian.data.comparison import MAX_PAGE, TOP, Depth
-from skillian.data.comparison.cache import Asked, Kept, Memory, unknown
+from skillian.data.comparison.cache import Computation, Kept, Memory, unknown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
@@ -111,7 +111,7 @@ class ComparisonEngine:
     async def _answered(
         self,
         question: SavedComparison,
-        asked: Asked,
+        asked: Computation,
         progress: Progress | None,
         *,
         again: bool = False,

@@ -61,8 +61,8 @@ class Differing(Protocol):
 D = TypeVar("D", bound=Differing)
 
 
-class Asked(NamedTuple):
-    """A question that can be answered.
+class Computation(NamedTuple):
+    """How a question is answered.
 
     Attributes:
         key: The cache key of the answer.

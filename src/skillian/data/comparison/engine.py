@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cachetools import LRUCache
 
 from skillian.data.comparison import Depth
-from skillian.data.comparison.cache import Asked, DifferingGroups, Kept, Memory
+from skillian.data.comparison.cache import Computation, DifferingGroups, Kept, Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.groups import Place, choose_place
@@ -71,7 +71,7 @@ class MeasureEngine:
         self._compare = compare
         self._answered: LRUCache[str, str] = LRUCache(MAX_QUESTIONS)
 
-    async def asked(self, question: SavedComparison, _key: str) -> Asked:
+    async def asked(self, question: SavedComparison, _key: str) -> Computation:
         """The comparison of the measures per combination of the dimensions to align on.
 
         Without `align_on`, the dimensions of the declared default that both sources have are used.
@@ -95,7 +95,7 @@ class MeasureEngine:
             now = plan or await self._planner.plan(question, sources)
             return await self._run(now, key, progress)
 
-        return Asked(key, key, compute)
+        return Computation(key, key, compute)
 
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `asked` does."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from skillian.data.comparison import TOP, Depth
-from skillian.data.comparison.cache import Asked, Kept, Memory
+from skillian.data.comparison.cache import Computation, Kept, Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
@@ -65,10 +65,10 @@ class TableEngine:
         self._workspace = memory.workspace
         self._explaining: SingleFlight[Why] = SingleFlight()
 
-    async def asked(self, question: SavedComparison, key: str) -> Asked:
+    async def asked(self, question: SavedComparison, key: str) -> Computation:
         """The comparison of rows, which is always made; it has a new key if `key` is empty."""
         shared = question.digest, key
-        return Asked(key or uuid4().hex, shared, partial(self._with_rows, question))
+        return Computation(key or uuid4().hex, shared, partial(self._with_rows, question))
 
     async def explain(
         self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
