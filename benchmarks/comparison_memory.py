@@ -52,7 +52,7 @@ async def main(folder: Path) -> None:
     characters = 0
     async with DataServices(SourceRegistry.load(file)) as services:
         for number in range(1, COMPARISONS + 1):
-            result = await services.comparison.compare(
+            result = await services.engine.compare(
                 SavedComparison(
                     name="measures",
                     a="a",
@@ -64,7 +64,7 @@ async def main(folder: Path) -> None:
             )
             characters += len(json.dumps(result.to_dict()))
             if number % 10 == 0:
-                await services.comparison.explain(result.cache_key)
+                await services.engine.explain(result.cache_key)
             if number % EVERY == 0:
                 print(f"| {number:,} | {resident_mb():,.0f} MB | {characters / 2**20:.1f} MB |")
 

@@ -77,10 +77,10 @@ def by_skillian_measures(folder: Path) -> Found:
 
     async def compare() -> Found:
         async with DataServices(SourceRegistry.load(path)) as services:
-            result = await services.comparison.compare(
+            result = await services.engine.compare(
                 SavedComparison(name="measures", a="a", b="b", measures=MEASURES, align_on=KEYS)
             )
-            await services.comparison.explain(result.cache_key)
+            await services.engine.explain(result.cache_key)
             classes = result.summary.classes
             differing = classes.minor_diff + classes.major_diff
             return {

@@ -37,7 +37,7 @@ async def explained(pair: Pair, folder: Path) -> Why:
     addresses = f"duckdb:///{file}#a", f"duckdb:///{file}#b"
     async with engine_over(*addresses) as (engine, question):
         result = await engine.compare(question)
-        return await engine.tables.why(result.cache_key)
+        return await engine.tables.explain(result.cache_key)
 
 
 def is_found(pair: Pair, why_: Why) -> bool:

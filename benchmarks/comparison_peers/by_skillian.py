@@ -71,7 +71,7 @@ class Compared:
         result = self._run(self._compare(self._grain))
 
         def explain() -> Callable[[], Found]:
-            explanation = self._run(self._services.comparison.explain(result.cache_key))
+            explanation = self._run(self._services.engine.explain(result.cache_key))
 
             def read_out() -> Found:
                 [amount] = explanation.measures
@@ -92,7 +92,7 @@ class Compared:
     async def _compare(
         self, grain: tuple[str, ...], filters: dict[str, Any] | None = None
     ) -> ComparisonResult:
-        return await self._services.comparison.compare(
+        return await self._services.engine.compare(
             SavedComparison(
                 name="measures",
                 a=self._sides[0],
@@ -121,9 +121,7 @@ class Compared:
         sums: dict[str, int] = {}
         total, offset = 1, 0
         while offset < total:
-            page = await self._services.comparison.rows(
-                result.cache_key, Page((), offset, MAX_PAGE)
-            )
+            page = await self._services.engine.rows(result.cache_key, Page((), offset, MAX_PAGE))
             for row in page.rows:
                 sums[row.status] = sums.get(row.status, 0) + int(str(row.key["doc"]))
             total, offset = page.total, offset + MAX_PAGE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import ComparisonEngine
 from skillian.data.results.result import ComparisonResult
 
 
@@ -32,7 +32,7 @@ def rows_asked(a: str, b: str, **fields: Any) -> SavedComparison:
     return SavedComparison.model_validate({"name": "comparison", "a": a, "b": b, **fields})
 
 
-def comparing(engine: MeasureEngine) -> Callable[..., Awaitable[ComparisonResult]]:
+def comparing(engine: ComparisonEngine) -> Callable[..., Awaitable[ComparisonResult]]:
     """A function that compares measures and takes the arguments of `measures_asked`."""
     return lambda *given, **fields: engine.compare(measures_asked(*given, **fields))
 

@@ -235,12 +235,12 @@ class Comparisons:
             samples = [
                 await data.catalogue.sample(name, PREVIEW_ROWS) for name in (named.a, named.b)
             ]
-            return await data.tables.preview(named), samples
+            return await data.engine.tables.preview(named), samples
 
     async def tried(self, question: SavedComparison, owner: str) -> ComparisonResult:
         """What whole rows give if they are compared so; nothing of it is kept."""
         async with self._opened(question, owner) as (data, named):
-            return await data.tables.compute(named)
+            return await data.engine.tables.compute(named)
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from skillian.connectors.arrow import arrow
 from skillian.data.comparison.page import Page
@@ -24,8 +24,8 @@ async def groups_in_code(
 ) -> tuple[Any, dict[str, Any]]:
     """The frame and the summary of a comparison of measures."""
     measures = [measure.name for measure in result.measures]
-    page = await engine.measures.rows(result.cache_key, Page((), limit=MOST))
-    frame = make_frame(result.key_columns, measures, page.rows)
+    page = await engine.rows(result.cache_key, Page((), limit=MOST), MOST)
+    frame = make_frame(result.key_columns, measures, cast("Sequence[GroupRow]", page.rows))
     return frame, _summary(result, result.summary.to_dict(), frame, page.total)
 
 

@@ -180,12 +180,6 @@ def brief_rows(result: QueryResult) -> list[list[object]]:
     return [[brief_value(value) for value in row] for row in result.rows]
 
 
-def brief_measures(source: SourceInfo) -> dict[str, Any]:
-    """What a model needs to know about each measure."""
-    fields = {"aggregation", "unit", "description", "synonyms"}
-    return {name: one.model_dump(include=fields) for name, one in source.measures.items()}
-
-
 def brief_value(value: object) -> object:
     """A value for JSON; of a long text its beginning and its length."""
     plain = jsonable(value)

@@ -3,13 +3,11 @@
 from typing import Self
 
 from skillian.data.comparison.cache import Memory
-from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.data.query.catalogue import Catalogue
 from skillian.data.query.engine import QueryEngine
-from skillian.data.tables.engine import TableEngine
 
 MOST_ROWS = 1_000_000
 """Of how many rows that differ all cells are kept."""
@@ -33,14 +31,9 @@ class DataServices:
         self.engine = ComparisonEngine(registry, binder, self.memory, private=memory is not None)
 
     @property
-    def comparison(self) -> MeasureEngine:
-        """Compares measures."""
-        return self.engine.measures
-
-    @property
-    def tables(self) -> TableEngine:
-        """Compares rows."""
-        return self.engine.tables
+    def comparison(self) -> ComparisonEngine:
+        """The same as `engine`: the name that skills know."""
+        return self.engine
 
     async def aclose(self) -> None:
         """Close the connections and drop all comparisons of its own memory."""

@@ -15,9 +15,9 @@ from skillian.connectors.base import Table
 from skillian.connectors.dialects import compile_sql
 from skillian.connectors.frames import Frame, FramesConnector
 from skillian.data.declare.definitions import reason_of
-from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
+from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.named import named_tables, with_options
-from skillian.data.query.relation import SourceOfTable, free_name, from_here
+from skillian.data.query.relation import SourceOfTable, connection_of, free_name, from_here
 from skillian.data.sql.admission import admit_query
 from skillian.errors import InvalidInputError
 from skillian.library.frames import frame_of, is_frame
@@ -100,7 +100,7 @@ async def sides_of(
     chosen = dict(zip(texts, found, strict=True))
     frames: dict[str, Frame] = {}
     for at, side in enumerate(sides):
-        name = chosen.setdefault(at, free_name(names[at], dict.fromkeys(registry.names, "")))
+        name = chosen.setdefault(at, free_name(names[at], registry.names))
         if isinstance(side, Sql):
             registry = await _with_sql(registry, side, name, as_source)
         elif is_frame(side):
@@ -122,9 +122,7 @@ async def _with_sql(
 ) -> SourceRegistry:
     """The registry with a query as a source, over a connection that may be there already."""
     url = from_here(side.url)
-    urls = {each: registry.declared_url(each) for each in registry.connections}
-    known = next((each for each, other in urls.items() if other == url), None)
-    connection = known or free_name(connection_name(url), urls)
+    connection = connection_of(url, registry)
     async with Connections(registry_of({connection: url}, {}, Path())) as opened:
         connector = opened.get(connection)
         query = admit_query(side.statement, connector.dialect)
@@ -141,7 +139,7 @@ async def _with_frames(
     if not frames:
         return registry, {}
     connector = FramesConnector(frames)
-    connection = free_name("frames", dict.fromkeys(registry.connections, ""))
+    connection = free_name("frames", registry.connections)
     sources = {table.name: as_source(connection, table) for table in await connector.catalog()}
     return registry.with_tables({connection: "frames://"}, sources), {connection: connector}
 

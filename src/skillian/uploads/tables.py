@@ -55,7 +55,7 @@ async def opened(
     for name in dict.fromkeys(names):
         if name.startswith(PREFIX):
             upload = await store.get(owner, name.removeprefix(PREFIX))
-            label = free_name(upload.name, dict.fromkeys([*urls, *sources], ""))
+            label = free_name(upload.name, [*urls, *sources])
             columns = (column for column, _ in upload.columns)
             # Not validated: the columns of a file may have any name.
             sources[label] = Source.model_construct(

@@ -6,8 +6,8 @@ import pytest
 from tests.support.asking import measures_asked
 
 from skillian.data.comparison.cache import Memory
-from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.demo.ledger import postings, write_demo
 
@@ -15,13 +15,13 @@ FILES = ["ledger.duckdb", "questions.yaml", "sources.yaml"]
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[MeasureEngine]:
+async def engine(tmp_path: Path) -> AsyncIterator[ComparisonEngine]:
     registry = SourceRegistry.load(write_demo(tmp_path))
     async with Connections(registry) as connections:
-        yield MeasureEngine(registry, Binder(registry, connections), Memory())
+        yield ComparisonEngine(registry, Binder(registry, connections), Memory())
 
 
-async def test_the_question_of_the_demo_shows_every_fault(engine: MeasureEngine) -> None:
+async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngine) -> None:
     result = await engine.compare(
         measures_asked("fi_reporting", "bpc_reporting", ["amount"], filters={"company": 1001})
     )
@@ -47,7 +47,7 @@ async def test_the_question_of_the_demo_shows_every_fault(engine: MeasureEngine)
     )
 
 
-async def test_the_flipped_sign_shows_by_account(engine: MeasureEngine) -> None:
+async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> None:
     result = await engine.compare(
         measures_asked(
             "fi_reporting", "bpc_reporting", ["amount"], ["period", "account"], {"company": "1001"}
@@ -59,7 +59,7 @@ async def test_the_flipped_sign_shows_by_account(engine: MeasureEngine) -> None:
     assert "period 2024009, account 400000" in sentence
 
 
-async def test_the_other_companies_have_the_documented_faults(engine: MeasureEngine) -> None:
+async def test_the_other_companies_have_the_documented_faults(engine: ComparisonEngine) -> None:
     result = await engine.compare(
         measures_asked(
             "fi_reporting", "bpc_reporting", ["amount"], filters={"company": {"ne": "1001"}}
@@ -79,7 +79,7 @@ async def test_the_other_companies_have_the_documented_faults(engine: MeasureEng
 
 
 async def test_cost_centres_meet_though_they_are_written_differently(
-    engine: MeasureEngine,
+    engine: ComparisonEngine,
 ) -> None:
     result = await engine.compare(
         measures_asked(

@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, cast
 from unicodedata import normalize
 
 from tests.skillian.oracle.oracle import (
@@ -241,18 +241,18 @@ DRILLED: tuple[Callable[[Any], Any], ...] = (lambda part: part, jsonable)
 
 async def check_follow_up(services: DataServices, cache_key: str, question: Question) -> None:
     """Ask everything that can be asked about a comparison, and check it."""
-    oracle, engine = Oracle(question), services.comparison
+    oracle, engine = Oracle(question), services.engine
     await check_pages(services, cache_key, oracle, None)
     await check_pages(services, cache_key, oracle, STATUSES)
-    explanation = await engine.explain(cache_key)
+    explanation = await engine.measures.explain(cache_key)
     check_explanation(explanation, oracle)
     for names in [*permutations(oracle.align_on, 2)][:2]:
-        heat_map = await engine.heat_map(cache_key, names, question.measures[-1])
+        heat_map = await engine.measures.heat_map(cache_key, names, question.measures[-1])
         check_heat_map(heat_map, oracle)
     largest = sorted(oracle.groups, key=lambda group: by_size(group, question.measures[0]))
     for group, form in zip(largest, DRILLED, strict=False):
         key = dict(zip(oracle.align_on, map(form, group.key), strict=True))
-        check_drill_down(await engine.drill_down(cache_key, key), oracle, group)
+        check_drill_down(await engine.measures.drill_down(cache_key, key), oracle, group)
 
 
 async def check_pages(
@@ -274,7 +274,8 @@ async def check_pages(
 async def _page(
     services: DataServices, key: str, statuses: Any, offset: int, limit: int
 ) -> ComparisonRows[GroupRow]:
-    return await services.comparison.rows(key, page_of(statuses, offset, limit))
+    rows = await services.engine.rows(key, page_of(statuses, offset, limit))
+    return cast("ComparisonRows[GroupRow]", rows)
 
 
 def _group(row: GroupRow) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ class Pair:
         positional, named = question.arguments()
 
         async def ask(services: DataServices) -> None:
-            result = await services.comparison.compare(measures_asked(*positional, **named))
+            result = await services.engine.compare(measures_asked(*positional, **named))
             check(result, question)
             await check_follow_up(services, result.cache_key, question)
 
@@ -73,7 +73,7 @@ class Pair:
     def compared(self, question: Question) -> ComparisonResult:
         positional, named = question.arguments()
         return self.asked(
-            question, lambda each: each.comparison.compare(measures_asked(*positional, **named))
+            question, lambda each: each.engine.compare(measures_asked(*positional, **named))
         )
 
     def _registry(self, question: Question, urls: Sequence[str]) -> SourceRegistry:

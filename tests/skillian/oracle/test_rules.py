@@ -39,17 +39,17 @@ def test_rows_that_are_repeated_count_as_findings_where_the_key_names_rows(one_p
 
 def test_a_follow_up_that_cannot_be_is_refused(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
-        engine = services.comparison
+        engine = services.engine
         key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
         page = await engine.rows(key, page_of(["major_diff", "major_diff"]))
         assert (page.total, len(page.rows)) == (1, 1)
         for wrong in ({}, {"kee": "x"}, {"key": "x", "other": 1}):
             with pytest.raises(InvalidInputError, match="comparison has key, not"):
-                await engine.drill_down(key, wrong)
+                await engine.measures.drill_down(key, wrong)
         for call in (
             engine.rows("0" * 64, page_of()),
             engine.explain("x"),
-            engine.drill_down("x", {}),
+            engine.measures.drill_down("x", {}),
         ):
             with pytest.raises(InvalidInputError, match="compare the sources again"):
                 await call
@@ -150,7 +150,7 @@ def test_names_given_twice_count_once(one_pair: Pair) -> None:
     result = one_pair.compared(asked)
     assert result.key_columns == ("key",)
     both = one_pair.asked(
-        asked, lambda each: each.comparison.compare(measures_asked("a", "b", ["amount"] * 2))
+        asked, lambda each: each.engine.compare(measures_asked("a", "b", ["amount"] * 2))
     )
     assert [measure.name for measure in both.summary.measures] == ["amount"]
 

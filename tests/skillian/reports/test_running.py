@@ -11,7 +11,7 @@ from tests.skillian.reports.comparisons import comparison_of, outcomes_of
 from skillian.data.comparison import Depth
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.engine import open_engine
+from skillian.data.engine import ComparisonEngine, open_engine
 from skillian.demo.ledger import write_demo
 from skillian.errors import QueryError
 from skillian.reports.as_html import write_html
@@ -40,7 +40,7 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, most = 0, 0
-    compare = MeasureEngine._compared
+    compare = ComparisonEngine._answered
     progress: dict[str, list[str]] = {}
 
     async def counted(*arguments: Any, **options: Any) -> Any:
@@ -54,7 +54,7 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
         finally:
             running -= 1
 
-    monkeypatch.setattr(MeasureEngine, "_compared", counted)
+    monkeypatch.setattr(ComparisonEngine, "_answered", counted)
     names = [str(number) for number in range(9)]
     comparisons = [comparison_of(name=name, filters={"period": f"202400{name}"}) for name in names]
     async with open_engine(SourceRegistry.load(demo), 10) as engine:

@@ -194,7 +194,7 @@ async def test_a_parquet_file_is_stored_as_the_reader_wrote_it(files: UploadStor
         opened(files, "", names, data) as over,
     ):
         question = rows_asked(over.names[0], over.names[1], key=("id",))
-        assert (await over.data.tables.compute(question)).rows.matched == 2
+        assert (await over.data.engine.tables.compute(question)).rows.matched == 2
 
 
 @pytest.mark.parametrize("seed", range(25))

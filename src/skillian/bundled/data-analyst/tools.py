@@ -18,7 +18,6 @@ from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.page import Page
 from skillian.data.declare.forms import QuestionForm
 from skillian.data.for_models import (
-    brief_measures,
     brief_rows,
     brief_side,
     brief_value,
@@ -199,7 +198,7 @@ class DataAnalyst:
             name: await self._dimension(arguments.source, dimension)
             for name, dimension in info.dimensions.items()
         }
-        return {**self._summary(info), "dimensions": dimensions, "measures": brief_measures(info)}
+        return {**self._summary(info), "dimensions": dimensions, "measures": info.measures_in_json}
 
     async def query_source(self, arguments: QuerySourceInput) -> Mapping[str, Any]:
         """Aggregated rows of one source, and their SQL."""
@@ -250,7 +249,7 @@ class DataAnalyst:
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         with _as_models_read():
-            rows = await self._services.comparison.drill_down(
+            rows = await self._services.engine.measures.drill_down(
                 arguments.cache_key, arguments.key, arguments.limit
             )
         sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Hashable, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar, cast
 
 from cachetools import TTLCache
 
@@ -20,13 +20,13 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import MEASURES, Subject
 from skillian.errors import InvalidInputError, OtherSubjectError, RowsNotKeptError, quoted
+from skillian.tasks import Progress
 
 if TYPE_CHECKING:
     from skillian.data.comparison.groups import Place
-    from skillian.data.comparison.page import ComparisonRows, Page, PageRow
+    from skillian.data.comparison.page import ComparisonRows, Page, PageOrders, PageRow
     from skillian.data.comparison.plan import ComparisonPlan
-    from skillian.data.comparison.rows import GroupRow, Groups
-    from skillian.data.page_order import PageOrders
+    from skillian.data.comparison.rows import GroupRow
     from skillian.data.query.binding import BoundSource
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -38,6 +38,11 @@ class Differing(Protocol):
     """What differs in a comparison: rows, or groups; all of it is in tables of the workspace."""
 
     subject: ClassVar[Subject]
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where its tables are."""
+        ...
 
     @property
     def tables(self) -> Sequence[str]:
@@ -54,6 +59,21 @@ class Differing(Protocol):
 
 
 D = TypeVar("D", bound=Differing)
+
+
+class Computation(NamedTuple):
+    """How a question is answered.
+
+    Attributes:
+        key: The cache key of the answer.
+        shared: Requests for which this is equal share the work.
+        compute: Compares, and reports how much has arrived; of too many rows that differ it returns
+            none.
+    """
+
+    key: str
+    shared: Hashable
+    compute: Callable[[Progress | None], Awaitable[tuple[ComparisonResult, Differing | None]]]
 
 
 class Kept:
@@ -83,9 +103,9 @@ class Kept:
     @cached_property
     def orders(self) -> PageOrders:
         """The orders of its pages."""
-        from skillian.data.page_order import PageOrders  # noqa: PLC0415 - only pages need it
+        from skillian.data.comparison.page import PageOrders  # noqa: PLC0415 - only pages need it
 
-        return PageOrders(self.tables)
+        return PageOrders(self.differing.workspace, self.tables)
 
     @property
     def differing(self) -> Differing:
@@ -122,14 +142,17 @@ def unknown(key: str) -> InvalidInputError:
     )
 
 
-class ComparisonCache:
-    """Holds comparisons by cache key.
+class Memory:
+    """What comparisons keep: the workspace with their tables, and their results by cache key.
 
     Args:
         seconds: How long a comparison is kept; 0 keeps none.
+        most_rows: Of how many rows that differ all cells are kept; of more, none are.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float = math.inf, most_rows: float = math.inf) -> None:
+        self.most_rows = most_rows
+        self.workspace = Workspace()
         self._entries = _Evicting(seconds)
         self._holders: Counter[str] = Counter()
 
@@ -156,7 +179,7 @@ class ComparisonCache:
             raise unknown(key)
         return comparison
 
-    def store(self, key: str, comparison: Kept) -> None:
+    def keep(self, key: str, comparison: Kept) -> None:
         """Add a comparison; the least recently used ones are evicted if memory is short."""
         self._entries.expire()
         if (before := self._entries.pop(key, None)) is not None:
@@ -183,36 +206,18 @@ class ComparisonCache:
         evicted = reversed(self._entries.evicted)
         return next((comparison for each, comparison in evicted if each == key), None)
 
-    def clear(self) -> None:
-        """Remove all."""
-        self._entries.clear()
-
-
-class Memory:
-    """What comparisons keep: the workspace with their tables, and the cache of their results.
-
-    Args:
-        seconds: How long a comparison is kept; 0 keeps none.
-        most_rows: Of how many rows that differ all cells are kept; of more, none are.
-    """
-
-    def __init__(self, seconds: float = math.inf, most_rows: float = math.inf) -> None:
-        self.most_rows = most_rows
-        self.workspace = Workspace()
-        self.cache = ComparisonCache(seconds)
-
     async def store(self, key: str, kept: Kept) -> None:
         """Keep a comparison, and drop the tables of those that expired or were evicted."""
-        self.cache.store(key, kept)
+        self.keep(key, kept)
         await self.drop_evicted()
 
     async def drop_evicted(self) -> None:
         """Drop the tables of comparisons that are no longer kept."""
-        await self.workspace.drop(*self.cache.evicted())
+        await self.workspace.drop(*self.evicted())
 
     async def aclose(self) -> None:
         """Drop everything."""
-        self.cache.clear()
+        self._entries.clear()
         await self.workspace.aclose()
 
 
@@ -263,25 +268,11 @@ class DifferingGroups:
             for before, now in zip((self.plan.a.source, self.plan.b.source), sources, strict=True)
         )
 
-    def groups(self, page: Page) -> Groups:
-        """Where the groups of a page are."""
+    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
+        """How many groups all pages of this kind have, and those of a page; as `Groups.read`."""
         from skillian.data.comparison.rows import Groups  # noqa: PLC0415 - only pages need it
 
-        staged = None if "match" in page.statuses else self.table
-        return Groups(self.place, self.workspace, staged)
-
-    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
-        """How many groups all pages of this kind have, and those of a page; raises as `Groups`.
-
-        Without an order, the largest difference is first.
-        """
-        groups = self.groups(page)
-        if page.offset and "match" not in page.statuses:
-            return await groups.far_page(page, orders)
-        rows = await groups.page(page)
-        if page.where or page.search:
-            return await groups.count(page), rows
-        return sum(self.result.counts[each] for each in page.statuses), rows
+        return await Groups(self, page).read(orders)
 
     async def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups of a page as rows of a file; raises as `page`."""
@@ -290,8 +281,9 @@ class DifferingGroups:
             group_batches,
             group_columns,
         )
+        from skillian.data.comparison.rows import Groups  # noqa: PLC0415 - as above
 
-        columns = group_columns(self.groups(page).tables(page), self.plan)
+        columns = group_columns(Groups(self, page).tables(), self.plan)
         async with aclosing(group_batches(self.result, columns, GroupTypes.of(self.plan))) as found:
             async for batch in found:
                 yield batch

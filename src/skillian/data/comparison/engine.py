@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
-from skillian.data.comparison import TOP, Depth
-from skillian.data.comparison.cache import DifferingGroups, Kept, Memory
+from skillian.data.comparison import Depth
+from skillian.data.comparison.cache import Computation, DifferingGroups, Kept, Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.groups import Place, choose_place
@@ -27,14 +26,14 @@ from skillian.data.results.result import ComparisonResult, Proof, RowCounts
 from skillian.data.results.rows import TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas
 from skillian.errors import InvalidInputError, ToolError
-from skillian.tasks import Progress, SingleFlight
+from skillian.tasks import Progress
 
 # What only pages and the rows of a group need is loaded when it is used.
 if TYPE_CHECKING:
     from skillian.data.comparison.explain.heat_map import HeatMap
-    from skillian.data.comparison.page import ComparisonRows, Page
+    from skillian.data.comparison.page import ComparisonRows, PageRow
     from skillian.data.comparison.row_pairs import PairedRows
-    from skillian.data.comparison.rows import DrillDown, GroupRow
+    from skillian.data.comparison.rows import DrillDown
 
 MAX_DRILLED = 1000
 MAX_PAIRED = 200
@@ -46,81 +45,82 @@ _FEW_ROWS = 1_000_000
 
 
 class MeasureEngine:
-    """Compares the measures of two sources, and keeps the results.
+    """Compares the measures of two sources.
 
-    `top` is the number of largest differences of each measure in a result.
+    Args:
+        registry: The declared sources.
+        binder: Binds them to their databases.
+        memory: Keeps the results.
+        top: How many of the largest differences of each measure a result has.
+        compare: Compares, or finds the comparison in the memory.
     """
 
     def __init__(
-        self, registry: SourceRegistry, binder: Binder, memory: Memory, top: int = TOP
+        self,
+        registry: SourceRegistry,
+        binder: Binder,
+        memory: Memory,
+        top: int,
+        compare: Callable[[SavedComparison], Awaitable[Kept]],
     ) -> None:
         self._planner = Planner(registry, binder)
         self._undeclared = registry.undeclared
         self._top = top
-        self._memory = memory
         self._workspace = memory.workspace
-        self._cache = memory.cache
+        self._memory = memory
+        self._compare = compare
         self._answered: LRUCache[str, str] = LRUCache(MAX_QUESTIONS)
-        self._comparing: SingleFlight[DifferingGroups] = SingleFlight()
 
-    async def compare(
-        self, question: SavedComparison, progress: Progress | None = None, key: str = ""
-    ) -> ComparisonResult:
-        """Compare the measures per combination of the dimensions to align on.
+    async def asked(self, question: SavedComparison, _key: str) -> Computation:
+        """The comparison of the measures per combination of the dimensions to align on.
 
         Without `align_on`, the dimensions of the declared default that both sources have are used.
         The configuration supplies the limits that `thresholds` does not state; a class without any
-        limit is exact. The same question within the configured time is answered from the cache, and
-        simultaneous requests for it share one computation. Sources of two connections are
-        aggregated in their databases and staged in the workspace; `progress` reports their groups.
-        Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
+        limit is exact. Its key is that of its plan. Sources of two connections are aggregated in
+        their databases and staged in the workspace. Raises `InvalidInputError`, `UnknownNameError`,
+        `QueryError` or `UnavailableError`.
         """
-        del key  # that of its plan is its own
-        return (await self._compared(question, progress)).result
+        sources = await self._planner.bind(question)
+        digest = question.digest
+        key = self._answered.get(digest, "")
+        known, plan = self._memory.find(key), None
+        if known is None or not known.of(DifferingGroups).is_about(sources):
+            plan = await self._planner.plan(question, sources)
+            key = self._answered[digest] = self._planner.cache_key(plan, self._top)
 
-    @asynccontextmanager
-    async def kept(
-        self, question: SavedComparison, progress: Progress | None = None, *, again: bool = False
-    ) -> AsyncGenerator[ComparisonResult]:
-        """Compare as `compare` does; the groups stay until the context ends, whatever the cache.
+        async def compute(
+            progress: Progress | None,
+        ) -> tuple[ComparisonResult, DifferingGroups]:
+            # What a plan says of types depends on the data, which may be other than before.
+            now = plan or await self._planner.plan(question, sources)
+            return await self._run(now, key, progress)
 
-        With `again`, the cache does not answer.
-        """
-        plan = await self._planner.plan(question, await self._planner.bind(question))
-        with self._cache.holding(self._planner.cache_key(plan, self._top)):
-            yield (await self._compared(question, progress, again=again)).result
-        await self._memory.drop_evicted()
+        return Computation(key, key, compute)
 
     async def check(self, question: SavedComparison) -> None:
-        """Check a question without running it; raises as `compare` does before its statements."""
+        """Check a question without running it; raises as `asked` does."""
         await self._planner.plan(question, await self._planner.bind(question))
 
-    async def rows(self, cache_key: str, page: Page) -> ComparisonRows[GroupRow]:
-        """A page of a comparison's groups; without an order, the largest difference first.
-
-        Raises `InvalidInputError` for a comparison that has expired or an invalid page, and
-        `UnknownNameError` for a name in it.
-        """
-        self._get(cache_key)
-        rows = await self._cache.get(cache_key).page(page)
-        return cast("ComparisonRows[GroupRow]", rows)
+    def groups(self, cache_key: str) -> DifferingGroups:
+        """The groups of a comparison that is kept; raises `InvalidInputError`."""
+        return self._memory.get(cache_key).of(DifferingGroups)
 
     async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
         """The gap of a measure over two of the dimensions of the key.
 
         Groups without a difference are read, too, if they and the rows of the sources are few.
-        Raises as `rows` does.
+        Raises `InvalidInputError` for a comparison that has expired, and `UnknownNameError`.
         """
         from skillian.data.comparison.explain.heat_map import SIDE, read_heat_map  # noqa: PLC0415
         from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
 
-        comparison = self._get(cache_key)
+        comparison = self.groups(cache_key)
         summary = comparison.result.summary
         equal: list[Mapping[str, object]] = []
         classes, rows = summary.classes, summary.rows_a + summary.rows_b
         if 0 < classes.match <= classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
             page = Page(statuses=("match",), limit=classes.match)
-            equal = [group.key for group in await comparison.groups(page).page(page)]
+            equal = [group.key for group in (await self._memory.get(cache_key).page(page)).rows]
         table, plan = comparison.table, comparison.plan
         return await read_heat_map(table, self._workspace, plan, dimensions, measure, equal=equal)
 
@@ -128,22 +128,21 @@ class MeasureEngine:
         self,
         cache_key: str,
         dimensions: Sequence[str] | None = None,
-        report: Callable[[str], object] | None = None,
+        _report: Callable[[str], object] | None = None,
     ) -> Explanation:
         """Which members of which dimensions carry the gap, the smallest explanation first.
 
         It uses the dimensions of the key; `dimensions` names further ones to break the gap down by,
         for which the sources are compared at that finer grain. What would take too much memory or
         time is omitted, and the notes say so.
-        Raises as `rows` and `compare` do.
+        Raises as `asked` does.
         """
-        del report  # it is quick
-        comparison = self._get(cache_key)
+        comparison = self.groups(cache_key)
         grain = tuple(dict.fromkeys((*comparison.plan.align_on, *(dimensions or ()))))
         if grain != comparison.plan.align_on:
-            question = self._cache.get(cache_key).question
+            question = self._memory.get(cache_key).question
             finer = question.model_copy(update={"align_on": grain})
-            comparison = await self._compared(finer, None)
+            comparison = (await self._compare(finer)).of(DifferingGroups)
         plan, summary = comparison.plan, comparison.result.summary
         measures, notes = await explain_measures(
             comparison.table, self._workspace, comparison.place, summary.rows_a + summary.rows_b
@@ -154,8 +153,9 @@ class MeasureEngine:
         self, cache_key: str, depth: Depth, report: Callable[[str], object]
     ) -> Mapping[str, Any]:
         """The `explanation`, `rows` and `drilled` rows of a report; what fails is in its notes."""
+        kept = self._memory.get(cache_key)
         explanation: Explanation | None = None
-        rows: ComparisonRows[GroupRow] | None = None
+        rows: ComparisonRows[PageRow] | None = None
         drilled: list[DrillDown] = []
         notes: list[str] = []
         try:
@@ -167,7 +167,7 @@ class MeasureEngine:
             if depth.groups:
                 from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
 
-                rows = await self.rows(cache_key, Page((), limit=depth.groups))
+                rows = await kept.page(Page((), limit=depth.groups))
             largest = rows.rows[: depth.drilled] if rows else ()
             for number, group in enumerate(largest, 1):
                 report(f"reading the rows of group {number} of {len(largest)}")
@@ -175,7 +175,7 @@ class MeasureEngine:
         except ToolError as error:
             notes.append(f"Not all groups that differ are shown: {error}")
         if notes:
-            columns = self.remembered(cache_key).key_columns
+            columns = kept.result.key_columns
             explanation = explanation or Explanation(cache_key, columns, (), ())
             explanation = replace(explanation, notes=(*explanation.notes, *notes))
         return {"explanation": explanation, "rows": rows, "drilled": tuple(drilled)}
@@ -185,13 +185,13 @@ class MeasureEngine:
     ) -> DrillDown:
         """The rows of one group on both sides; `key` has the value of each dimension.
 
-        Raises as `rows` does, and `QueryError`.
+        Raises `InvalidInputError` for a comparison that has expired, and `QueryError`.
         """
         if not 1 <= limit <= MAX_DRILLED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_DRILLED}")
         from skillian.data.comparison.rows import drill_down  # noqa: PLC0415 - see above
 
-        return await drill_down(self._get(cache_key).plan, key, limit)
+        return await drill_down(self.groups(cache_key).plan, key, limit)
 
     async def paired_rows(
         self, cache_key: str, key: Mapping[str, object], limit: int = MAX_PAIRED
@@ -201,31 +201,11 @@ class MeasureEngine:
             raise InvalidInputError(f"limit must be from 1 to {MAX_PAIRED}")
         from skillian.data.comparison.row_pairs import paired_rows  # noqa: PLC0415 - see above
 
-        return await paired_rows(self._get(cache_key).plan, key, limit)
-
-    def remembered(self, cache_key: str) -> ComparisonResult:
-        """The result of a cached comparison; raises `InvalidInputError`."""
-        return self._get(cache_key).result
-
-    async def _compared(
-        self, question: SavedComparison, progress: Progress | None, *, again: bool = False
-    ) -> DifferingGroups:
-        sources = await self._planner.bind(question)
-        digest = question.digest
-        comparison = self._find(self._answered.get(digest, ""))
-        if comparison is not None and comparison.is_about(sources) and not again:
-            return comparison
-        plan = await self._planner.plan(question, sources)
-        key = self._planner.cache_key(plan, self._top)
-        self._answered[digest] = key
-        comparison = self._find(key)
-        if comparison is not None and not again:
-            return comparison
-        return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
+        return await paired_rows(self.groups(cache_key).plan, key, limit)
 
     async def _run(
-        self, question: SavedComparison, plan: ComparisonPlan, key: str, progress: Progress | None
-    ) -> DifferingGroups:
+        self, plan: ComparisonPlan, key: str, progress: Progress | None
+    ) -> tuple[ComparisonResult, DifferingGroups]:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)
         tables = differences.collapsed, differences.different
@@ -256,10 +236,7 @@ class MeasureEngine:
             ),
             schema=_compare_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
-        groups = DifferingGroups(result, plan, place, self._workspace, differences.different)
-        size = self._workspace.size(*groups.tables)
-        await self._memory.store(key, Kept(question, result, groups, size))
-        return groups
+        return result, DifferingGroups(result, plan, place, self._workspace, differences.different)
 
     async def _differences(
         self, plan: ComparisonPlan, progress: Progress | None
@@ -275,13 +252,6 @@ class MeasureEngine:
             await self._workspace.drop(*tables)
             raise
         return place, differences
-
-    def _find(self, cache_key: str) -> DifferingGroups | None:
-        kept = self._cache.find(cache_key)
-        return None if kept is None else kept.of(DifferingGroups)
-
-    def _get(self, cache_key: str) -> DifferingGroups:
-        return self._cache.get(cache_key).of(DifferingGroups)
 
 
 def _counted(summary: Summary) -> RowCounts:

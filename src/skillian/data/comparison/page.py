@@ -1,4 +1,7 @@
-"""A page of what a comparison found: which classes and values, and in which order."""
+"""A page of what a comparison found: which classes and values, and in which order.
+
+Orders are kept, so that pages far down do not sort again.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.query.filters import check_size, condition_sql, parse_filter
-from skillian.data.sql.values import MAX_TEXT, Record
+from skillian.data.sql.values import MAX_TEXT, Record, fetch_tree
 from skillian.data.subjects import Subject
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
+from skillian.tasks import SingleFlight
+
+ROW_ID = "row_id"
+"""The column of a relation that pages are read from with the `rowid` of its table."""
+_ID, _PLACE = "id", "place"
+_MOST = 4
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
 """A column of a page: `size` is |b - a|; `key` refers to a part of the key, a value to its name."""
@@ -160,6 +171,72 @@ class Page:
         counted = everything.of(select, columns, parameters, ())
         counted.set("expressions", [sql.named(exp.Count(this=exp.Star()), "total")])
         return counted
+
+
+class _Made(NamedTuple):
+    table: str
+    total: int
+
+
+class PageOrders:
+    """The orders of the pages of one table; the last few that were asked for are kept.
+
+    Args:
+        workspace: Where the table is.
+        tables: The tables that are dropped with the comparison; orders are added to them.
+    """
+
+    def __init__(self, workspace: Workspace, tables: list[str]) -> None:
+        self._workspace = workspace
+        self._tables = tables
+        self._made: dict[str, _Made] = {}
+        self._making = SingleFlight[_Made]()
+
+    async def read(
+        self, page: Page, rows: exp.Select, columns: PageColumns, first: Sequence[exp.Expr]
+    ) -> tuple[int, Sequence[Mapping[str, Any]]]:
+        """How many rows all pages of this kind have, and those of a page.
+
+        Args:
+            page: The page.
+            rows: The SELECT of all rows; it has a column `row_id`.
+            columns: Its other columns.
+            first: The order if the page states none.
+
+        Raises:
+            ToolError: As `Page.of` does, or the workspace has no space.
+        """
+        whole, values = replace(page, offset=0, limit=None), sql.BoundValues()
+        tree, name = whole.of(rows, columns, values, first), repr(whole)
+        made = self._made.pop(name, None)
+        if made is None:
+            work = partial(self._make, tree.copy(), values)
+            made = await self._making.run(name, work)
+        self._made[name] = made
+        while len(self._made) > _MOST:
+            oldest = self._made.pop(next(iter(self._made)))
+            self._tables.remove(oldest.table)
+            await self._workspace.drop(oldest.table)
+        for clause in ("where", "order"):
+            tree.set(clause, None)
+        same = exp.EQ(this=sql.bare(ROW_ID), expression=sql.bare(_ID))
+        tree.join(sql.table(made.table), on=same, copy=False)
+        last = made.total if page.limit is None else page.offset + page.limit
+        low, high = exp.Literal.number(page.offset + 1), exp.Literal.number(last)
+        tree.where(exp.Between(this=sql.bare(_PLACE), low=low, high=high), copy=False)
+        tree.order_by(sql.bare(_PLACE), copy=False)
+        return made.total, await fetch_tree(self._workspace, tree)
+
+    async def _make(self, tree: exp.Select, values: sql.BoundValues) -> _Made:
+        place = exp.Window(this=exp.RowNumber(), order=tree.args["order"])
+        tree.set("order", None)
+        tree.set("expressions", [sql.named(sql.bare(ROW_ID), _ID), sql.named(place, _PLACE)])
+        statement = sql.prepare(tree, self._workspace.dialect, values.values)
+        table = await self._workspace.create(statement.text, statement.parameters)
+        self._tables.append(table)
+        counted = sql.select([sql.named(exp.Count(this=exp.Star()), "total")], table)
+        [row] = await fetch_tree(self._workspace, counted)
+        return _Made(table, int(row["total"]))
 
 
 class ValueChange(NamedTuple):

@@ -252,7 +252,7 @@ class Planner:
     async def plan(
         self, question: SavedComparison, sources: tuple[BoundSource, BoundSource]
     ) -> ComparisonPlan:
-        """The plan; raises as `MeasureEngine.compare` does."""
+        """The plan; raises as `MeasureEngine.asked` does."""
         measures = tuple(dict.fromkeys(question.measures))
         if not measures:
             raise InvalidInputError("name at least one measure to compare")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -13,14 +13,20 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType
-from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.comparison.groups import Place
-from skillian.data.comparison.page import Page, PageColumns, PageRow, PageValue, ValueChange
+from skillian.data.comparison.cache import DifferingGroups
+from skillian.data.comparison.page import (
+    ROW_ID,
+    Page,
+    PageColumns,
+    PageOrders,
+    PageRow,
+    PageValue,
+    ValueChange,
+)
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
-from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
 from skillian.data.results.groups import Difference
@@ -70,75 +76,62 @@ class GroupRow(PageRow):
 
 
 class Groups:
-    """The groups of a comparison, by pages: from a staged table, or from where all of them are.
+    """The groups of a page: of those that differ, which are staged, or, with matches, of all.
 
-    `differences` is the table of the workspace with the groups that differ; None for all groups.
+    Without an order, the largest difference is first.
     """
 
-    def __init__(self, place: Place, workspace: Workspace, differences: str | None) -> None:
-        self._plan = place.plan
-        self._place = place
-        self._workspace = workspace
-        self._differences = differences
+    def __init__(self, differing: DifferingGroups, page: Page) -> None:
+        self._differing = differing
+        self._plan = differing.place.plan
+        self._page = page
+        self._is_staged = "match" not in page.statuses
 
-    async def page(self, page: Page) -> tuple[GroupRow, ...]:
-        """The groups of a page; raises as `Page.of`, and `QueryError`."""
+    async def read(self, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
+        """How many groups all pages of this kind have, and those of the page.
+
+        Raises as `Page.of`, and `QueryError`.
+        """
+        page = self._page
+        if page.offset and self._is_staged:
+            columns = [exp.Star(), sql.named(sql.bare("rowid"), ROW_ID)]
+            rows = sql.select([exp.Star()], sql.select(columns, self._differing.table), "page")
+            first = largest_first(self._plan)
+            total, found = await orders.read(page, rows, _columns(self._plan), first)
+            return total, tuple(_group(row, self._plan) for row in found)
         groups: list[GroupRow] = []
-        async with aclosing(self.tables(page)) as batches:
+        async with aclosing(self.tables()) as batches:
             async for batch in batches:
                 groups += await asyncio.to_thread(self._groups_of, batch)
-        return tuple(groups)
+        if not (page.where or page.search):
+            return sum(self._differing.result.counts[each] for each in page.statuses), tuple(groups)
+        statement = await asyncio.to_thread(self._statement, page.counted)
+        [row] = await fetch(self._engine, statement)
+        return int(row["total"]), tuple(groups)
 
-    async def far_page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
-        """How many groups all pages of this kind have, and those of a page far down.
-
-        Only groups that differ have such pages. Raises as `page`.
-        """
-        if self._differences is None:
-            raise AssertionError("pages of all groups are read from where they are")
-        table, whole = sql.table(self._differences), replace(page, offset=0, limit=None)
-        columns = [exp.Star(), sql.named(sql.bare("rowid"), ROW_ID)]
-
-        def select() -> tuple[exp.Select, Mapping[str, object]]:
-            rows = exp.Select(expressions=columns).from_(table)
-            tree = exp.Select(expressions=[exp.Star()]).from_(rows.subquery("page"))
-            parameters = sql.BoundValues()
-            first = largest_first(self._plan)
-            return whole.of(tree, _columns(self._plan), parameters, first), parameters.values
-
-        ordered = Ordered(repr(whole), select)
-        total, found = await orders.read(self._workspace, ordered, page.offset, page.limit)
-        return total, tuple(_group(row, self._plan) for row in found)
-
-    async def tables(self, page: Page) -> AsyncGenerator[ArrowBatch]:
-        """Yield the groups of a page as they are computed or stored; raises as `page`."""
+    async def tables(self) -> AsyncGenerator[ArrowBatch]:
+        """Yield the groups of the page as they are computed or stored; raises as `read`."""
         first = largest_first(self._plan)
-        statement = await asyncio.to_thread(self._statement, partial(page.of, first=first))
+        statement = await asyncio.to_thread(self._statement, partial(self._page.of, first=first))
         async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
             async for batch in batches:
                 yield batch
-
-    async def count(self, page: Page) -> int:
-        """The number of groups on all pages of this kind; raises as `page`."""
-        statement = await asyncio.to_thread(self._statement, page.counted)
-        [row] = await fetch(self._engine, statement)
-        return int(row["total"])
 
     def _groups_of(self, batch: ArrowBatch) -> list[GroupRow]:
         return [_group(row, self._plan) for row in python_rows(batch)]
 
     @property
     def _engine(self) -> StatementEngine:
-        return self._place.engine if self._differences is None else self._workspace
+        return self._differing.workspace if self._is_staged else self._differing.place.engine
 
     def _statement(self, paged: _Paged) -> Statement:
         parameters = sql.BoundValues()
-        if self._differences is None:
-            groups = rated(self._plan, self._place.groups())  # which binds the limits of the plan
+        if self._is_staged:
+            tree = sql.select([exp.Star()], self._differing.table)
+        else:
+            groups = rated(self._plan, self._differing.place.groups())  # which binds the limits
             tree = with_relations(sql.select([exp.Star()], "rated"), groups)
             parameters.values |= self._plan.parameters.values
-        else:
-            tree = sql.select([exp.Star()], self._differences)
         return prepare(
             paged(tree, _columns(self._plan), parameters), self._engine.dialect, parameters.values
         )

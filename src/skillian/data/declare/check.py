@@ -138,29 +138,25 @@ async def _columns(source: BoundSource, rows: int) -> AsyncGenerator[SourceFindi
         *(_dimension(source, name, rows, parameters) for name in definition.dimensions),
         *[await _measure(source, name) for name in definition.measures],
     ]
-    whole = [part for part in parts if isinstance(part, _Part)]
     columns = {
         f"{name}_{index}": value.copy()
-        for index, part in enumerate(whole)
+        for index, part in enumerate(parts)
+        if isinstance(part, _Part)
         for name, value in part.columns.items()
     }
+    row: Mapping[str, Any] | None
     try:
-        row: Mapping[str, Any] = await _ask(source, columns, parameters) if columns else {}
+        row = await _ask(source, columns, parameters) if columns else {}
     except ToolError:
-        for part in parts:
-            yield (
-                part
-                if isinstance(part, SourceFinding)
-                else await _alone(source, part, parameters, rows)
-            )
-        return
-    for part in parts:
+        row = None
+    for index, part in enumerate(parts):
         if isinstance(part, SourceFinding):
             yield part
-            continue
-        index = whole.index(part)
-        values = {name: row[f"{name}_{index}"] for name in part.columns}
-        yield SourceFinding(source.name, part.name, part.describe(values))
+        elif row is None:
+            yield await _alone(source, part, parameters, rows)
+        else:
+            values = {name: row[f"{name}_{index}"] for name in part.columns}
+            yield SourceFinding(source.name, part.name, part.describe(values))
 
 
 async def _alone(

@@ -14,7 +14,7 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import filtered_rows
-from skillian.data.sql.values import Record, jsonable, none_last, python_value
+from skillian.data.sql.values import Record, none_last, python_value
 
 MAX_VALUES = 50
 MAX_SHORT = 250
@@ -45,8 +45,10 @@ class DimensionInfo(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class SourceInfo:
+class SourceInfo(Record):
     """A source; `freshness` is the largest value of its declared freshness dimension, or None."""
+
+    json_names = "name description dimensions measures=measures_in_json row_count freshness"
 
     name: str
     description: str
@@ -55,18 +57,12 @@ class SourceInfo:
     row_count: int
     freshness: object
 
-    def to_dict(self) -> dict[str, object]:
-        """The source for JSON."""
+    @property
+    def measures_in_json(self) -> Mapping[str, dict[str, object]]:
+        """What JSON, and a model, has of each measure."""
         return {
-            "name": self.name,
-            "description": self.description,
-            "dimensions": {name: info.to_dict() for name, info in self.dimensions.items()},
-            "measures": {
-                name: measure.model_dump(mode="json", include=_OF_A_MEASURE)
-                for name, measure in self.measures.items()
-            },
-            "row_count": self.row_count,
-            "freshness": jsonable(self.freshness),
+            name: measure.model_dump(mode="json", include=_OF_A_MEASURE)
+            for name, measure in self.measures.items()
         }
 
 

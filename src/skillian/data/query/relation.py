@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -62,26 +62,31 @@ async def bare_tables(
     Raises:
         ToolError: A file or a database cannot be read, or has no such table.
     """
-    named = _NamedTables(as_source or bare_source)
-    names = tuple(names)
-    others: list[str] = []
+    as_source, names = as_source or bare_source, tuple(names)
+    known: dict[str, Source] = {}
+    urls: dict[str, str] = {}
     for name in names:
         source = None if declared is None else declared_name(name, declared)
         if declared is not None and source is not None:
-            named.add_declared(name, declared, source)
-        elif address_of(name) is None:
-            others.append(name)
-    titles = titles_of(others)
-    tables, opened = await tables_of(others)
-    for name, table in tables.items():
-        connection = free_name(titles[name], named.urls)
-        named.add(titles[name], connection, file_url(name), table)
-        named.opened[connection] = opened[titles[name]]
-    chosen = [await named.name_of(titles.get(name, name)) for name in names]
+            known[name] = declared.get(source)
+            urls[known[name].connection] = declared.declared_url(known[name].connection)
     folder = Path() if declared is None else declared.folder
     settings = None if declared is None else declared.comparison
-    registry = registry_of(named.urls, named.sources, folder, settings, named.undeclared)
-    registry.opened |= named.opened
+    registry = registry_of(urls, known, folder, settings)
+    others = [name for name in names if name not in known and address_of(name) is None]
+    titles = titles_of(others)
+    tables, opened = await tables_of(others)
+    connectors: dict[str, Connector] = {}
+    for name, table in tables.items():
+        title, connection = titles[name], free_name(titles[name], registry.connections)
+        source_of_file = {title: as_source(connection, table)}
+        registry = registry.with_tables({connection: file_url(name)}, source_of_file)
+        connectors[connection] = opened[title]
+    chosen: list[str] = []
+    for name in names:
+        registry, source = await _with_address(registry, titles.get(name, name), as_source)
+        chosen.append(source)
+    registry.opened |= connectors
     return registry, tuple(chosen)
 
 
@@ -92,43 +97,28 @@ def declared_name(name: str, declared: SourceRegistry) -> str | None:
     return declared_file(name, declared) if address_of(name) is None else None
 
 
-class _NamedTables:
-    """Sources for tables that are named one after the other, and their connections."""
+async def _with_address(
+    registry: SourceRegistry, name: str, as_source: SourceOfTable
+) -> tuple[SourceRegistry, str]:
+    """The sources with the table at an address, if the name is one, and what that is called."""
+    address = address_of(name)
+    if name in registry.names or address is None:
+        return registry, name
+    url = from_here(address.url)
+    connection = connection_of(url, registry)
+    async with Connections(registry_of({connection: url}, {}, Path())) as connections:
+        table = _chosen(connection, address.table, await connections.get(connection).catalog())
+    source = f"{connection}#{table.name}"
+    if source in registry.names and registry.get(source).table != full_name(table):
+        source = f"{connection}#{full_name(table)}"  # of another schema
+    added = {source: as_source(connection, table)}
+    return registry.with_tables({connection: url}, added), source
 
-    def __init__(self, as_source: SourceOfTable) -> None:
-        self._as_source = as_source
-        self.urls: dict[str, str] = {}
-        self.sources: dict[str, Source] = {}
-        self.undeclared: set[str] = set()
-        self.opened: dict[str, Connector] = {}
 
-    def add_declared(self, name: str, declared: SourceRegistry, source: str) -> None:
-        """Add a declared source under a name."""
-        definition = declared.get(source)
-        self.urls[definition.connection] = declared.declared_url(definition.connection)
-        self.sources[name] = definition
-
-    def add(self, name: str, connection: str, url: str, table: Table) -> None:
-        """Add a table that nobody has declared."""
-        self.urls[connection] = url
-        self.sources[name] = self._as_source(connection, table)
-        self.undeclared.add(name)
-
-    async def name_of(self, name: str) -> str:
-        """The name of the source for a name, after adding the table at an address."""
-        address = address_of(name)
-        if name in self.sources or address is None:
-            return name
-        url = from_here(address.url)
-        connection = next((known for known, each in self.urls.items() if each == url), None)
-        connection = connection or free_name(connection_name(url), self.urls)
-        async with Connections(registry_of({connection: url}, {}, Path())) as connections:
-            table = _chosen(connection, address.table, await connections.get(connection).catalog())
-        source = f"{connection}#{table.name}"
-        if source in self.sources and self.sources[source].table != full_name(table):
-            source = f"{connection}#{full_name(table)}"  # of another schema
-        self.add(source, connection, url, table)
-        return source
+def connection_of(url: str, registry: SourceRegistry) -> str:
+    """The connection that has this URL, or a free name for one."""
+    known = (each for each in registry.connections if registry.declared_url(each) == url)
+    return next(known, None) or free_name(connection_name(url), registry.connections)
 
 
 def from_here(url: str) -> str:
@@ -163,7 +153,7 @@ def full_name(table: Table) -> str:
     return f"{table.schema}.{table.name}" if table.schema else table.name
 
 
-def free_name(name: str, taken: Mapping[str, str]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
     """The name, with a number if it is taken."""
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *numbered) if each not in taken)

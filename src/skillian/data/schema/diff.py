@@ -21,21 +21,13 @@ _EQUIVALENT = Relation("equivalent")
 class SchemaColumn(Record):
     """A column of one side; `type` is its declaration in the words of its database."""
 
+    json_names = "column=name type family=logical.family nullable collation"
+
     name: str
     type: str
     logical: LogicalType
     nullable: bool | None = None
-    collation: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        """The column for JSON."""
-        return {
-            "column": self.name,
-            "type": self.type,
-            "family": self.logical.family,
-            "nullable": self.nullable,
-            "collation": self.collation or None,
-        }
+    collation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +256,7 @@ def _column(table: Table, name: str) -> SchemaColumn:
         declared.type or table.columns[name].sql,
         logical_type(table, name),
         declared.nullable,
-        declared.collation,
+        declared.collation or None,
     )
 
 

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.connectors.dialects import call, filled
+from skillian.connectors.dialects import call
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page, PageColumns, PageRow, PageValue, ValueChange, rank
-from skillian.data.page_order import ROW_ID, Ordered, PageOrders
-from skillian.data.sql.values import Record, fetch_tree
+from skillian.data.comparison.page import (
+    ROW_ID,
+    Page,
+    PageColumns,
+    PageOrders,
+    PageRow,
+    PageValue,
+    ValueChange,
+    rank,
+)
+from skillian.data.sql import Statement
+from skillian.data.sql.values import Record, fetch
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
@@ -142,23 +152,21 @@ class DifferingRows:
             InvalidInputError: An order or a condition of the page is invalid.
             UnknownNameError: It names a column that was not compared.
         """
-        columns, every = await self.columns(), await self._rows()
-        whole = replace(page, offset=0, limit=None)
-
-        def select() -> tuple[exp.Select, Mapping[str, object]]:
-            values = sql.BoundValues()
-            return whole.of(every.copy(), columns, values, self._order()), values.values
-
-        ordered = Ordered(repr(whole), select)
-        total, found = await orders.read(self.workspace, ordered, page.offset, page.limit)
+        rows, columns = await self._rows(), await self.columns()
+        total, found = await orders.read(page, rows, columns, self._order())
         return total, tuple(self._row(row) for row in found)
 
     async def total(self) -> int:
         """The number of rows, without reading their cells."""
-        columns = [sql.named(exp.Count(this=exp.Star()), "total")]
-        select = sql.select(columns, self.table)
-        [row] = await fetch_tree(self.workspace, select.where(self._is_row(), copy=False))
+        [row] = await self.ask("COUNT(*) AS total", f"WHERE class <> {COUNTS}")
         return int(row["total"])
+
+    async def ask(
+        self, columns: str, *clauses: str, values: Mapping[str, object] = MappingProxyType({})
+    ) -> list[dict[str, Any]]:
+        """The few rows of a SELECT over the table, in the SQL of DuckDB, with bound values."""
+        text = f'SELECT {columns} FROM "{self.table}" {" ".join(clauses)}'  # noqa: S608 - our own names
+        return await fetch(self.workspace, Statement(text, values))
 
     async def batches(self, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all rows of a page, or all there are; raises as `page`.
@@ -201,25 +209,22 @@ class DifferingRows:
     async def _rows(self) -> exp.Select:
         """All rows with the columns that pages are read from, and `d_0` …, whether cells differ."""
         unfit = await self._misfits()
-        columns = [sql.named(self._class(), "status"), sql.named(sql.bare("rowid"), ROW_ID)]
+        columns = [f"{self._class} AS status", f"rowid AS {ROW_ID}"]
         for side, missing in (("a", ONLY_B), ("b", ONLY_A)):
-            one = exp.case().when(sql.equals(self._cell("class"), missing), sql.zero(), copy=False)
-            rows = exp.Coalesce(
-                this=self._cell(f"rows_{side}"), expressions=[one.else_(sql.one(), copy=False)]
-            )
-            columns.append(sql.named(rows, f"rows_{side}"))
+            one = f"CASE WHEN class = {missing} THEN 0 ELSE 1 END"
+            columns.append(f"COALESCE(rows_{side}, {one}) AS rows_{side}")
         for number, (_, cells) in enumerate(self._keys):
-            columns.append(sql.named(self._value(cells, unfit), f"key_{number}"))
+            columns.append(f"{self._value(cells, unfit)} AS key_{number}")
         for number, each in enumerate(self._values):
             a, b = self._value(each.a, unfit), self._value(each.b, unfit)
-            columns += [sql.named(a, f"a_{number}"), sql.named(b, f"b_{number}")]
+            columns += [f"{a} AS a_{number}", f"{b} AS b_{number}"]
             if _has_gap(each, unfit):
-                columns.append(sql.named(filled(_GAP, "duckdb", a=a, b=b), f"gap_{number}"))
-            columns.append(sql.named(self._cell(f"d{each.position}"), f"d_{number}"))
+                columns.append(f"{_GAP.format(a=a, b=b)} AS gap_{number}")
+            columns.append(f"d{each.position} AS d_{number}")
         for number, cells in enumerate(self._lone_cells):
-            columns.append(sql.named(self._value(cells, unfit), f"x_{number}"))
-        select = sql.select(columns, self.table)
-        return sql.select([exp.Star()], select.where(self._is_row(), copy=False), "page")
+            columns.append(f"{self._value(cells, unfit)} AS x_{number}")
+        text = f'SELECT {", ".join(columns)} FROM "{self.table}" WHERE class <> {COUNTS}'  # noqa: S608 - our own names
+        return sql.select([exp.Star()], exp.maybe_parse(text, dialect="duckdb"), "page")
 
     def _order(self) -> list[exp.Expr]:
         keys = (exp.cast(sql.bare(f"key_{index}"), "TEXT") for index in range(len(self._keys)))
@@ -271,58 +276,37 @@ class DifferingRows:
             cells = [each for _, each in self._keys]
             cells += [cell for each in self._values for cell in (each.a, each.b)]
             cells += self._lone_cells
-            self._unfit = frozenset(await self._read([each for each in cells if each.type]))
+            tests = [
+                f"COUNT_IF({self._text(each)} IS NOT NULL AND {self._value(each)} IS NULL)"
+                f" AS {each.text}"
+                for each in cells
+                if each.type
+            ]
+            [row] = await self.ask(", ".join(tests)) if tests else [dict[str, Any]()]
+            self._unfit = frozenset(name for name, count in row.items() if count)
         return self._unfit
 
-    async def _read(self, typed: Sequence[_Cells]) -> list[str]:
-        if not typed:
-            return []
-        tests = [
-            sql.named(
-                filled(
-                    "COUNT_IF(a IS NOT NULL AND b IS NULL)",
-                    "duckdb",
-                    a=self._text(each),
-                    b=self._value(each, frozenset()),
-                ),
-                each.text,
-            )
-            for each in typed
-        ]
-        select = sql.select(tests, self.table)
-        [row] = await fetch_tree(self.workspace, select)
-        return [name for name, count in row.items() if count]
-
-    def _is_row(self) -> exp.Expr:
-        return exp.NEQ(this=self._cell("class"), expression=exp.Literal.number(COUNTS))
-
-    def _class(self) -> exp.Expr:
+    @property
+    def _class(self) -> str:
+        """The class of a row."""
         if not self.plan.keys:
-            text = "CASE WHEN a > b THEN 'only_in_a' ELSE 'only_in_b' END"
-            return filled(text, "duckdb", a=self._cell("rows_a"), b=self._cell("rows_b"))
-        case = exp.case()
-        for number, name in _NUMBERS.items():
-            case = case.when(sql.equals(self._cell("class"), number), sql.text(name), copy=False)
-        return case
+            return "CASE WHEN rows_a > rows_b THEN 'only_in_a' ELSE 'only_in_b' END"
+        cases = (f"WHEN {number} THEN '{name}'" for number, name in _NUMBERS.items())
+        return f"CASE class {' '.join(cases)} END"
 
-    def _value(self, cells: _Cells, unfit: frozenset[str]) -> exp.Expr:
+    def _value(self, cells: _Cells, unfit: frozenset[str] = frozenset()) -> str:
         """The text in its type; NULL for one that is not of it."""
         text = self._text(cells)
-        if not cells.type or cells.text in unfit:
-            return text
-        return exp.TryCast(this=text, to=exp.DataType.build(cells.type, "duckdb"))
+        return (
+            f"TRY_CAST({text} AS {cells.type})" if cells.type and cells.text not in unfit else text
+        )
 
-    def _text(self, cells: _Cells) -> exp.Expr:
-        if cells.text.startswith("x"):
-            return self._lone.cell(int(cells.text[1:]), self.table)
-        return self._cell(cells.text)
-
-    def _cell(self, name: str) -> exp.Expr:
-        """A column of the staged table."""
-        return sql.column(name, self.table)
+    def _text(self, cells: _Cells) -> str:
+        return cells.text if self._lone.are_staged or cells.text[0] != "x" else _NO_TEXT
 
 
-_GAP = "TRY(CAST(b AS DECIMAL(38, 10)) - CAST(a AS DECIMAL(38, 10)))"
+_GAP = "TRY(CAST({b} AS DECIMAL(38, 10)) - CAST({a} AS DECIMAL(38, 10)))"
+_NO_TEXT = "CAST(NULL AS VARCHAR)"
 
 
 Keep = Callable[[DifferingRows], Awaitable[None]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from skillian.data.comparison import TOP, Depth
-from skillian.data.comparison.cache import Kept, Memory
+from skillian.data.comparison.cache import Computation, Kept, Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
@@ -56,88 +56,63 @@ class TableEngine:
         binder: Binds the sources to their databases.
         memory: Keeps results and rows that differ.
         top: How many pairs of values and samples a result has.
-        private: Whether results are known only to those who may read the sources.
     """
 
-    def __init__(
-        self, binder: Binder, memory: Memory, top: int = TOP, *, private: bool = False
-    ) -> None:
-        self._private = private
+    def __init__(self, binder: Binder, memory: Memory, top: int = TOP) -> None:
         self._binder = binder
         self._memory = memory
         self._top = top
         self._workspace = memory.workspace
-        self._comparing: SingleFlight[ComparisonResult] = SingleFlight()
         self._explaining: SingleFlight[Why] = SingleFlight()
 
-    async def compare(
-        self, question: SavedComparison, progress: Progress | None = None, key: str = ""
-    ) -> ComparisonResult:
-        """Compare as `compute` does, and keep the rows that differ.
-
-        Requests for the same that come while it runs share its result; a later one compares again.
-        The result has a new cache key if `key` is empty.
-        """
-        return await self._comparing.run(
-            (question.digest, key), lambda: self._remember(question, progress, key or uuid4().hex)
-        )
-
-    @asynccontextmanager
-    async def kept(
-        self, question: SavedComparison, progress: Progress | None = None, *, again: bool = False
-    ) -> AsyncGenerator[ComparisonResult]:
-        """Compare as `compare` does; the rows stay until the context ends, whatever the cache."""
-        del again  # it never answers from the cache
-        key = uuid4().hex
-        with self._memory.cache.holding(key):
-            yield await self.compare(question, progress, key)
-        await self._memory.drop_evicted()
+    async def asked(self, question: SavedComparison, key: str) -> Computation:
+        """The comparison of rows, which is always made; it has a new key if `key` is empty."""
+        shared = question.digest, key
+        return Computation(key or uuid4().hex, shared, partial(self._with_rows, question))
 
     async def explain(
         self, cache_key: str, dimensions: Sequence[str] | None = None, report: Report | None = None
     ) -> Why:
-        """What `why` finds; raises `InvalidInputError` for dimensions, which rows do not have."""
-        if dimensions:
-            raise OtherSubjectError("`dimensions` are for measures; this comparison has whole rows")
-        return await self.why(cache_key, report)
-
-    async def details(self, cache_key: str, depth: Depth, report: Report) -> Mapping[str, Any]:
-        """`why` rows differ, for a report, if that is asked; raises as `why` does."""
-        if not depth.why:
-            return {}
-        report("looking for what explains the rows that differ")
-        return {"why": await self.why(cache_key, report)}
-
-    async def why(self, cache_key: str, report: Report | None = None) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.
 
         It is kept with the comparison; simultaneous requests share the work.
 
         Raises:
-            ToolError: The comparison has expired or is one of measures, or a database refuses.
+            ToolError: Dimensions are named, which rows do not have, the comparison has expired or
+                is one of measures, or a database refuses.
         """
-        kept = self._memory.cache.get(cache_key)
+        if dimensions:
+            raise OtherSubjectError("`dimensions` are for measures; this comparison has whole rows")
         from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
 
+        kept = self._memory.get(cache_key)
         rows = kept.of(DifferingRows)
         if rows.why is None:
             work = partial(self._why, cache_key, kept, rows, report)
             rows.why = await self._explaining.run(cache_key, work)
         return rows.why
 
+    async def details(self, cache_key: str, depth: Depth, report: Report) -> Mapping[str, Any]:
+        """`why` rows differ, for a report, if that is asked; raises as `explain` does."""
+        if not depth.why:
+            return {}
+        report("looking for what explains the rows that differ")
+        return {"why": await self.explain(cache_key, report=report)}
+
     async def _why(
         self, cache_key: str, kept: Kept, rows: DifferingRows, report: Report | None
     ) -> Why:
         from skillian.data.tables.why.causes import why  # noqa: PLC0415 - it uses this engine
 
-        with self._memory.cache.holding(cache_key):
+        with self._memory.holding(cache_key):
             found = await why(self, kept.question, kept.result, rows, report)
         await self._memory.drop_evicted()
         return replace(found, cache_key=cache_key)
 
-    async def _remember(
-        self, question: SavedComparison, progress: Progress | None, key: str
-    ) -> ComparisonResult:
+    async def _with_rows(
+        self, question: SavedComparison, progress: Progress | None
+    ) -> tuple[ComparisonResult, DifferingRows | None]:
+        """The result and the rows that differ, unless these are too many."""
         kept: list[DifferingRows] = []
 
         async def keep(rows: DifferingRows) -> None:
@@ -152,11 +127,7 @@ class TableEngine:
         except BaseException:
             await self._workspace.drop(*(rows.table for rows in kept))
             raise
-        result = replace(result, cache_key=key)
-        size = self._workspace.size(*(rows.table for rows in kept))
-        rows = next(iter(kept), None)
-        await self._memory.store(key, Kept(question, result, rows, size, private=self._private))
-        return result
+        return result, next(iter(kept), None)
 
     async def compute(
         self, question: SavedComparison, progress: Progress | None = None, keep: Keep | None = None

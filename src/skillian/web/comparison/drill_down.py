@@ -76,7 +76,7 @@ def rows_panel(service: Service, result: ComparisonResult) -> None:
 async def _read(service: Service, cache_key: str, key: Mapping[str, object]) -> PairedRows:
     with service.slots.taken():
         await service.comparisons.recall(cache_key)
-        return await service.data.comparison.paired_rows(cache_key, key)
+        return await service.data.engine.measures.paired_rows(cache_key, key)
 
 
 class _Pairs:

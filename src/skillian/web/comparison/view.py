@@ -91,7 +91,7 @@ _Parts = tuple[Verdict, Callable[[], Tabs]]
 
 def _of_groups(visit: Visit, cache_key: str) -> _Parts:
     """Those of a comparison of measures in the cache; raises `InvalidInputError`."""
-    result = visit.service.data.comparison.remembered(cache_key)
+    result = visit.service.data.engine.measures.groups(cache_key).result
     return verdict_on(result), partial(_tabs, result, visit)
 
 

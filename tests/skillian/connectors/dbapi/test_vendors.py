@@ -178,7 +178,7 @@ async def test_statements_are_as_reviewed(vendor: str, driver: Driver) -> None:
         filters = {"company": ["a", None], "moment": {"gte": "2024-01-01"}}
         measures, keys = ["amount", "average", "rows"], ["company", "month", "moment"]
         with pytest.raises(QueryError, match="no such server at …"):
-            await comparing(services.comparison)(
+            await comparing(services.engine)(
                 *("a", "b", measures, keys, filters), thresholds={"match": {"percentage": 1}}
             )
     text = ";\n\n".join(sorted(set(driver.statements))) + ";\n"
@@ -354,5 +354,5 @@ async def test_a_comparison_on_fakesnow(other: str) -> None:
     names, keys = ["amount", "average"], ["key", "month", "moment"]
     asked = measures_asked("a", "b", names, keys, {"key": ["a", "b", "c", None]})
     async with DataServices(SourceRegistry(read_definitions(text, "x.yaml"), Path("/"))) as data:
-        classes = (await data.comparison.compare(asked)).summary.classes
+        classes = (await data.engine.compare(asked)).summary.classes
     assert [*classes.to_dict().values()] == [1, 0, 1, 1, 1]

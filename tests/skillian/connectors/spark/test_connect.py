@@ -233,7 +233,7 @@ async def test_comparisons_are_those_of_duckdb(spark_server: str, tmp_path: Path
         ):
             asked = measures_asked("a", "b", measures, align_on, filters, thresholds=_LIMITS)
             expected, found = [
-                (await services.comparison.compare(asked)).to_dict() for services in (one, other)
+                (await services.engine.compare(asked)).to_dict() for services in (one, other)
             ]
             own = ["interpretation"] if "ratio" in measures else []  # which names the types
             for name in ("cache_key", "proof", "schema", *own):

@@ -35,7 +35,7 @@ def compared(make_services: MakeServices) -> Compared:
         for name, rows, kind in zip("ab", (a, b), columns, strict=True):
             script += f"CREATE TABLE {name} ({kind});"
             script += f"INSERT INTO {name} VALUES {rows};" if rows else ""  # noqa: S608 - ours
-        engine = make_services(script, sources).comparison
+        engine = make_services(script, sources).engine
         return await engine.compare(measures_asked("a", "b", ["amount"]))
 
     return compare
@@ -56,13 +56,13 @@ async def test_a_key_that_only_one_side_has_is_alone(
         f"CREATE TABLE b AS SELECT UNNEST(['{both}', '{lone}'])::{kinds[1]} AS k,"
         " 1.5001::DECIMAL(30, 4) AS v"
     )
-    engine = make_services(script, SOURCES).comparison
+    engine = make_services(script, SOURCES).engine
     result = await engine.compare(measures_asked("a", "b", ["amount"]))
     classes = result.summary.classes
     assert (classes.major_diff, classes.missing_in_a, classes.missing_in_b) == (1, 1, 0)
     [alone, near] = result.top_differences
     assert (near.gap, type(near.key["key"]) is int) == (Decimal("0.0001"), kinds[0] == "TINYINT")
-    rows = await engine.drill_down(result.cache_key, alone.key)
+    rows = await engine.measures.drill_down(result.cache_key, alone.key)
     assert (len(rows.a.rows), len(rows.b.rows)) == (0, 1)
 
 
@@ -103,7 +103,7 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Compared) -
 
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
     tables = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a"
-    engine = make_services(tables, SOURCES.replace("[key]", "[]")).comparison
+    engine = make_services(tables, SOURCES.replace("[key]", "[]")).engine
     aligned = "name the dimensions to group a and b by; they share: key"
     with pytest.raises(InvalidInputError, match=aligned):
         await engine.compare(measures_asked("a", "b", ["amount"]))
@@ -177,7 +177,7 @@ async def test_rows_that_are_repeated_fail_the_proof(
     monkeypatch.setattr(statement, "_repeats", AsyncMock(return_value=False))
     for name, rows in (("test", a), ("other", b)):
         execute(apart, name, f"INSERT INTO t {'' if rows == MANY else 'VALUES'} {rows}")
-    result = await apart.comparison.compare(TOTAL)
+    result = await apart.engine.compare(TOTAL)
     assert is_direct(result) is direct
     counts = [100_000 if rows == MANY else rows.count("(") for rows in (a, b)]
     assert [result.summary.rows_a, result.summary.rows_b] == counts
@@ -198,6 +198,6 @@ async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
     apart: DataServices, rows: str, *, are_repeated: bool
 ) -> None:
     execute(apart, "other", f"INSERT INTO t SELECT i, 1 FROM {rows}")  # noqa: S608
-    result = await apart.comparison.compare(TOTAL)
-    groups = apart.comparison._get(result.cache_key)
+    result = await apart.engine.compare(TOTAL)
+    groups = apart.engine.measures.groups(result.cache_key)
     assert await statement._repeats(groups.place) is are_repeated

@@ -6,9 +6,8 @@ import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
-from skillian.data.comparison.engine import MeasureEngine
-from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order
-from skillian.data.comparison.rows import GroupRow
+from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order, PageRow
+from skillian.data.engine import ComparisonEngine
 from skillian.data.subjects import STATUSES
 from skillian.errors import InvalidInputError, UnknownNameError
 
@@ -28,16 +27,16 @@ INSERT INTO b VALUES ('Müller & Co', '2024-01-01', 13), ('Müller & Co', '2024-
 
 
 @pytest.fixture
-def engine(make_services: MakeServices) -> MeasureEngine:
-    return make_services(TABLES, SOURCES).comparison
+def engine(make_services: MakeServices) -> ComparisonEngine:
+    return make_services(TABLES, SOURCES).engine
 
 
 @pytest.fixture
-async def key(engine: MeasureEngine) -> str:
+async def key(engine: ComparisonEngine) -> str:
     return (await engine.compare(measures_asked("a", "b", ["amount", "n"]))).cache_key
 
 
-def names(found: ComparisonRows[GroupRow]) -> list[object]:
+def names(found: ComparisonRows[PageRow]) -> list[object]:
     return [row.key["name"] for row in found.rows]
 
 
@@ -77,7 +76,7 @@ FILTERS: tuple[tuple[ColumnFilter, set[str | None]], ...] = (
 
 @PLACES
 async def test_groups_are_sorted_filtered_and_counted(
-    engine: MeasureEngine, key: str, statuses: Any
+    engine: ComparisonEngine, key: str, statuses: Any
 ) -> None:
     for order, first in ORDERS:
         rows = names(await engine.rows(key, page_of(statuses, order=Order(**order))))

@@ -19,10 +19,10 @@ from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb import joint
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.data.comparison import cache as remembered
-from skillian.data.comparison.cache import ComparisonCache, Kept
-from skillian.data.comparison.engine import MeasureEngine
+from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import ComparisonEngine
 from skillian.errors import InvalidInputError, QueryError
 
 TABLES = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a;"
@@ -33,7 +33,8 @@ SOURCES = two_sources("key: {column: k}", AMOUNT, "key")
 async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_changed(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compare = comparing(make_services(TABLES, SOURCES).comparison)
+    engine = make_services(TABLES, SOURCES).engine
+    compare = comparing(engine)
     planned = create_autospec(Planner.plan, side_effect=Planner.plan)
     bind = Planner.bind
 
@@ -45,12 +46,17 @@ async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_ch
     first = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert await compare("a", "b", ["amount"], filters={"key": "x"}) is first
     assert planned.call_count == 1
+    async with engine.kept(measures_asked("a", "b", ["amount"], filters={"key": "x"})) as kept:
+        assert kept is first
+    question = measures_asked("a", "b", ["amount"], filters={"key": "x"})
+    async with engine.kept(question, again=True) as made:
+        assert (made.cache_key, planned.call_count) == (first.cache_key, 2)
     assert await compare("a", "b", ["amount"], filters={"key": "y"}) is not first
-    assert planned.call_count == 2
+    assert planned.call_count == 3
     monkeypatch.setattr(Planner, "bind", widened)
     changed = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert changed.cache_key != first.cache_key
-    assert planned.call_count == 3
+    assert planned.call_count == 4
 
 
 # Other questions than for amounts of x by key, each by what is stated otherwise.
@@ -72,7 +78,7 @@ async def test_each_part_of_a_question_and_of_its_definitions_counts(
     )
     question = {"a": "a", "b": "b", "measures": ["amount"], "filters": {"key": "x"}}
     compare, priced = (
-        comparing(make_services(TABLES, each).comparison)
+        comparing(make_services(TABLES, each).engine)
         for each in (wider, wider.replace("sum}", "sum, unit: USD}"))
     )
     first = await compare(**question)
@@ -84,15 +90,15 @@ async def test_each_part_of_a_question_and_of_its_definitions_counts(
 
 async def test_nothing_is_kept_where_the_file_says_so(make_services: MakeServices) -> None:
     sources = SOURCES.replace("comparison: {", "comparison: {cache_ttl_seconds: 0, ")
-    compare = comparing(make_services(TABLES, sources).comparison)
+    compare = comparing(make_services(TABLES, sources).engine)
     assert await compare("a", "b", ["amount"]) is not await compare("a", "b", ["amount"])
 
 
 async def test_fifty_at_once_ask_the_database_once(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = make_services(TABLES, SOURCES).comparison
-    connector = (await engine._planner._binder.bind("a")).connector
+    engine = make_services(TABLES, SOURCES).engine
+    connector = (await engine.measures._planner._binder.bind("a")).connector
     assert isinstance(connector, DuckDBConnector)
     spied = Mock(wraps=connector.plain_rows)
     monkeypatch.setattr(connector, "plain_rows", spied)
@@ -110,7 +116,7 @@ async def test_a_side_that_fails_stops_the_other(make_services: MakeServices) ->
     services = make_services(TABLES, sources)
     (services.registry.folder / "other.sqlite").write_bytes(b"no database")
     with pytest.raises(QueryError, match="connection 'other'"):
-        await services.comparison.compare(measures_asked("a", "b", ["amount"], ["key"]))
+        await services.engine.compare(measures_asked("a", "b", ["amount"], ["key"]))
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
 
@@ -126,15 +132,15 @@ def test_the_least_recently_used_and_what_is_too_large_are_evicted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", 100)
-    cache = ComparisonCache(3600)
+    cache = Memory(3600)
     for name in "abc":
-        cache.store(name, Sized(name, 30))
+        cache.keep(name, Sized(name, 30))
     assert cache.find("a") is not None
-    cache.store("d", Sized("d", 30))
+    cache.keep("d", Sized("d", 30))
     assert cache.find("b") is None
     assert cache.evicted() == ("b",)
     assert cache.evicted() == ()
-    cache.store("large", Sized("large", 101))
+    cache.keep("large", Sized("large", 101))
     assert cache.find("large") is None
     assert cache.find("a") is not None
     assert cache.evicted() == ("large",)
@@ -143,8 +149,8 @@ def test_the_least_recently_used_and_what_is_too_large_are_evicted(
 def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(remembered, "monotonic", lambda: now[0])
-    cache = ComparisonCache(3600)
-    cache.store("a", Sized("a", 1))
+    cache = Memory(3600)
+    cache.keep("a", Sized("a", 1))
     now[0] = 3599
     assert cache.get("a").size == 1
     now[0] = 3601
@@ -154,11 +160,11 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_that_is_made_again_replaces_the_first() -> None:
-    cache = ComparisonCache(3600)
+    cache = Memory(3600)
     first, second = Sized("first", 1), Sized("second", 1)
-    cache.store("a", first)
+    cache.keep("a", first)
     with cache.holding("a"):
-        cache.store("a", second)
+        cache.keep("a", second)
         assert cache.get("a") is second
         assert cache.evicted() == ()  # someone may read the first
     assert cache.evicted() == ("first",)
@@ -188,14 +194,14 @@ def parts_of_statements() -> int:
     return sum(isinstance(each, exp.Expression) for each in gc.get_objects())
 
 
-async def compare(engine: MeasureEngine, count: int) -> AsyncGenerator[str]:
+async def compare(engine: ComparisonEngine, count: int) -> AsyncGenerator[str]:
     """Comparisons of a company each, by cache key; some have a table of the workspace."""
     for number in range(count):
         result = await engine.compare(
             measures_asked("a", "b", ["amount"], ["account"], {"company": number})
         )
         if number % 10 == 0:
-            await engine.explain(result.cache_key)
+            await engine.measures.explain(result.cache_key)
         yield result.cache_key
 
 
@@ -203,12 +209,12 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
-    engine = make_services(SCRIPT, COMPANIES).comparison
+    engine = make_services(SCRIPT, COMPANIES).engine
     keys = [key async for key in compare(engine, 18)]
-    kept = [key for key in keys if engine._cache.find(key) is not None]
-    held = sum(engine._cache.get(key).size for key in kept)
-    tables = {name for key in kept for name in engine._cache.get(key).tables}
-    stored = await engine._workspace.run("SELECT table_name FROM duckdb_tables()", {})
+    kept = [key for key in keys if engine._memory.find(key) is not None]
+    held = sum(engine._memory.get(key).size for key in kept)
+    tables = {name for key in kept for name in engine._memory.get(key).tables}
+    stored = await engine.measures._workspace.run("SELECT table_name FROM duckdb_tables()", {})
     assert kept == keys[-len(kept) :]
     assert len(kept) < len(keys)
     assert 0 < held <= BYTES
@@ -222,18 +228,18 @@ async def test_engines_over_two_databases_do_not_all_stay_open(make_services: Ma
     with duckdb.connect(folder / "test.duckdb") as made:
         made.execute(f"COPY b TO '{folder / 'b.parquet'}'")
     before = {*joint._open}
-    keys = [key async for key in compare(services.comparison, 10)]
+    keys = [key async for key in compare(services.engine, 10)]
     assert len({*joint._open} - before) == joint.MAX_IDLE
-    pages = [await services.comparison.rows(key, page_of(["major_diff"])) for key in keys]
+    pages = [await services.engine.rows(key, page_of(["major_diff"])) for key in keys]
     assert all(page.rows for page in pages)
 
 
 async def test_no_statement_is_remembered(make_services: MakeServices) -> None:
-    engine = make_services(SCRIPT, COMPANIES).comparison
+    engine = make_services(SCRIPT, COMPANIES).engine
     warm, keys = 0, []
     async for key in compare(engine, COMPARISONS):
         keys.append(key)
         if len(keys) == WARM:
             warm = parts_of_statements()
-    assert all(engine._cache.find(key) is not None for key in keys)
+    assert all(engine._memory.find(key) is not None for key in keys)
     assert parts_of_statements() - warm < PARTS * (COMPARISONS - WARM)

@@ -27,8 +27,8 @@ TABLES = f"CREATE TABLE a {COLUMNS}; CREATE TABLE b {COLUMNS.replace(' c ', ' kc
 
 
 async def paired(services: DataServices, **key: Any) -> PairedRows:
-    result = await services.comparison.compare(measures_asked("a", "b", ["amount"]))
-    return await services.comparison.paired_rows(result.cache_key, key or {"group": "g"})
+    result = await services.engine.compare(measures_asked("a", "b", ["amount"]))
+    return await services.engine.measures.paired_rows(result.cache_key, key or {"group": "g"})
 
 
 async def test_rows_are_compared_as_their_dimensions_and_measures_are_declared(
@@ -70,11 +70,11 @@ async def test_a_side_is_cut_and_says_so(make_services: MakeServices) -> None:
     assert len(rows.rows) == MAX_PAIRED
     assert not any(row.differing for row in rows.rows)
     with pytest.raises(InvalidInputError, match="limit must be from 1 to 200"):
-        await services.comparison.paired_rows("x", {}, MAX_PAIRED + 1)
+        await services.engine.measures.paired_rows("x", {}, MAX_PAIRED + 1)
     with pytest.raises(InvalidInputError, match="the key of a group"):
         await paired(services, centre="C")
-    key = (await services.comparison.compare(measures_asked("a", "b", ["amount"]))).cache_key
-    cut = await services.comparison.drill_down(key, {"group": "two"}, limit=1)
+    key = (await services.engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
+    cut = await services.engine.measures.drill_down(key, {"group": "two"}, limit=1)
     assert (cut.a.truncated, cut.b.truncated) == (False, True)
     assert cut.b.rows == (("two", "C", Decimal("1.00"), None, None),)
 

@@ -173,7 +173,7 @@ async def test_measures_are_not_those_of_two_states_of_a_file(
     registry, _ = await bare_tables(names, None, as_source)
     Interruption(partial(replace, tmp_path / "b.csv", csv(changed())), 2).hook(monkeypatch, "csv")
     async with DataServices(registry) as services:
-        compare = comparing(services.comparison)
+        compare = comparing(services.engine)
         with pytest.raises(QueryError, match=r"b\.csv changed while it was compared"):
             await compare(*names, ["v"], ["id"])
         summary = (await compare(*names, ["v"], ["id"])).summary

@@ -11,8 +11,7 @@ from tests.skillian.data.tables.conftest import Store
 from tests.support.asking import rows_asked
 from tests.support.postgres import Database
 
-from skillian.data.comparison.page import Page
-from skillian.data.page_order import PageOrders
+from skillian.data.comparison.page import Page, PageOrders
 from skillian.data.query.relation import bare_tables
 from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
@@ -169,7 +168,7 @@ async def preview(folder: Path, a: str, b: str) -> TablePreview:
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
     registry, (one, other) = await bare_tables([f"{folder}/{name}.csv" for name in "ab"])
     async with DataServices(registry) as data:
-        return await data.tables.preview(rows_asked(one, other))
+        return await data.engine.tables.preview(rows_asked(one, other))
 
 
 async def test_the_key_and_the_columns_are_those_of_the_comparison(tmp_path: Path) -> None:
@@ -209,7 +208,7 @@ async def kept(a: str, b: str, **question: Any) -> tuple[ComparisonResult, Rows,
     async def keep(found: DifferingRows) -> None:
         async for batch in found.batches():
             rows.extend(python_rows(batch))
-        _, page = await found.page(Page(tuple(ROW_CLASSES)), PageOrders([]))
+        _, page = await found.page(Page(tuple(ROW_CLASSES)), PageOrders(found.workspace, []))
         own.extend({*row.own} for row in page)
 
     return await compare(a, b, keep=keep, **question), rows, own

@@ -59,10 +59,7 @@ async def test_numbers_are_shown_with_all_of_their_digits(service: Service) -> N
             "6 of 36 groups differ: 4 major, 1 minor, 1 only in fi_reporting.",
         ):  # fmt: skip
             assert part in shown
-        assert (
-            only(user, Time).props["value"]
-            == service.data.comparison.remembered(key).proof.snapshot
-        )
+        assert only(user, Time).props["value"] == service.data.engine.remembered(key).proof.snapshot
         assert "major 4" in by_test_id(user, "status-bar").props["aria-label"]
         assert (
             "company 1001, period 2024004"
@@ -72,7 +69,7 @@ async def test_numbers_are_shown_with_all_of_their_digits(service: Service) -> N
 
 async def test_no_sentence_repeats_a_number_of_the_verdict(service: Service) -> None:
     key = await compared(service)
-    result = service.data.comparison.remembered(key)
+    result = service.data.engine.remembered(key)
     async with viewed(lambda: comparison_view(service, key)) as user:
         await sees(user, ui.aggrid)
         labels = [label.text for label in user.find(ui.label).elements]

@@ -50,12 +50,6 @@ class LoneColumns:
     columns: tuple[LoneColumn, ...] = ()
     are_staged: bool = False
 
-    def cell(self, number: int, table: str) -> exp.Expr:
-        """The text of a cell in the table of rows."""
-        if self.are_staged:
-            return sql.column(f"x{number}", table)
-        return exp.cast(exp.Null(), "VARCHAR")
-
 
 NONE = LoneColumns()
 

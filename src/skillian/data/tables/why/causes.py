@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
-from skillian.connectors.dialects import call
-from skillian.data import sql
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.filters import MAX_VALUES
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
-from skillian.data.sql import Statement
-from skillian.data.sql.values import fetch, fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
@@ -155,8 +149,8 @@ class _CauseSearch:
         pairs: list[tuple[InCommon, Cause]] = []
         for cause in causes:
             rule = cause.rules.get(pair.a)
-            cells = sql.bare(f"a{index}"), sql.bare(f"b{index}")
-            explained = None if rule is None else is_equal(pair.cells, rule, *cells)
+            cells = f"a{index}", f"b{index}"
+            explained = "" if rule is None else is_equal(pair.cells, rule, *cells)
             shared = await SharedValues(self._rows).of_column(index, explained)
             pairs += [(each, cause) for each in shared]
         pairs.sort(key=lambda each: (not each[0].facts, each[0].rank))
@@ -188,10 +182,7 @@ class _CauseSearch:
 
     def _add_alone(self, cause: Cause, after: ComparisonResult, left: int) -> None:
         count = max(differences(self._result, cause.columns), cause.weight)
-        options = [*self._options, cause.option]
-        self._add(
-            cause, after, (cause.weight - left, count), cause.applied(self._question), options
-        )
+        self._add(cause, after, cause.weight - left, count, alone=True)
 
     async def _of_columns(self) -> list[list[Cause]]:
         """The rules that may explain each column."""
@@ -221,14 +212,17 @@ class _CauseSearch:
 
     async def _sample(self, index: int) -> str:
         """A table of cells of a column that differ."""
-        columns: list[exp.Expr] = [sql.named(sql.bare(f"{side}{index}"), side) for side in "ab"]
-        select = sql.select(columns, self._rows.table)
-        select.where(sql.equals(sql.bare("class"), DIFFERING), sql.bare(f"d{index}"), copy=False)
-        keys = [sql.bare(f"k{each}") for each in range(self._rows.plan.keys)]
-        select.order_by(call("HASH", *keys), *keys, copy=False)
-        select.limit(_SAMPLE, copy=False)
-        workspace = self._rows.workspace
-        return await workspace.create(sql.prepare(select, workspace.dialect, {}).text, {})
+        text = (
+            f'SELECT a{index} AS a, b{index} AS b FROM "{self._rows.table}"'  # noqa: S608 - our own names
+            f" WHERE class = {DIFFERING} AND d{index} ORDER BY {self._order} LIMIT {_SAMPLE}"
+        )
+        return await self._rows.workspace.create(text, {})
+
+    @property
+    def _order(self) -> str:
+        """An order by the keys that is not theirs."""
+        keys = ", ".join(f"k{index}" for index in range(self._rows.plan.keys))
+        return f"HASH({keys}), {keys}"
 
     async def _swapped(self) -> list[Cause]:
         """Pairs of columns of one type, each of which has the values of the other one in b."""
@@ -246,8 +240,7 @@ class _CauseSearch:
             f" AND a{y} IS NOT DISTINCT FROM b{x}) AS c{number}"
             for number, ((x, *_), (y, *_)) in enumerate(pairs)
         )
-        text = f'SELECT {counted} FROM "{self._rows.table}"'  # noqa: S608 - our own names
-        [row] = await fetch(self._rows.workspace, Statement(text, {}))
+        [row] = await self._rows.ask(counted)
         found: list[Cause] = []
         for number, (one, other) in enumerate(pairs):
             count = int(row[f"c{number}"] or 0)
@@ -274,15 +267,12 @@ class _CauseSearch:
 
     async def _of_repeated(self, name: str) -> list[InCommon]:
         """What the rows have in common that one side has more often, of a sample of their keys."""
-        keys = [sql.bare(f"k{index}") for index in range(self._rows.plan.keys)]
-        select = sql.select(keys, self._rows.table)
-        is_repeated = exp.GT(this=sql.bare(f"rows_{name[-1]}"), expression=sql.one())
-        has_key = (sql.negated(sql.is_null(key)) for key in keys)
-        repeated = sql.equals(sql.bare("class"), DUPLICATE)
-        select.where(repeated, is_repeated, *has_key, copy=False)
-        select.order_by(call("HASH", *keys), *keys, copy=False)
-        rows = await fetch_tree(
-            self._rows.workspace, select.limit(MAX_VALUES // (2 * len(keys)), copy=False)
+        keys = [f"k{index}" for index in range(self._rows.plan.keys)]
+        tests = f"class = {DUPLICATE}", f"rows_{name[-1]} > 1", *(f"{k} IS NOT NULL" for k in keys)
+        rows = await self._rows.ask(
+            ", ".join(keys),
+            f"WHERE {' AND '.join(tests)} ORDER BY {self._order}",
+            f"LIMIT {MAX_VALUES // (2 * len(keys))}",
         )
         if len(rows) < LEAST:
             return []
@@ -293,8 +283,8 @@ class _CauseSearch:
 
         names = (pair.a for pair in self._rows.plan.pairs)
         only = {
-            key: sorted({row[f"k{index}"] for row in rows})
-            for index, key in zip(range(len(keys)), names, strict=False)
+            key: sorted({row[column] for row in rows})
+            for column, key in zip(keys, names, strict=False)
             if key not in self._question.filters
         }
         filters = {**self._question.filters, **only}
@@ -333,7 +323,7 @@ class _CauseSearch:
                 break
         if best is not None:
             _, cause, after, gone = best
-            self._accept(cause, after, gone, count)
+            self._add(cause, after, gone, count, alone=False)
 
     async def _compared(self, cause: Cause) -> ComparisonResult | None:
         """The result with a cause and those that are proved; None if it cannot be had."""
@@ -347,34 +337,29 @@ class _CauseSearch:
         except ToolError:
             return None
 
-    def _accept(self, cause: Cause, after: ComparisonResult, gone: int, count: int) -> None:
-        self._options.append(cause.option)
-        self._question = cause.applied(self._question)
-        self._add(cause, after, (gone, count), self._question, self._options)
-        self._facts += cause.facts
-        self._result = after
-
     def _add(
-        self,
-        cause: Cause,
-        after: ComparisonResult,
-        explained: tuple[int, int],
-        question: SavedComparison,
-        options: Sequence[str],
+        self, cause: Cause, after: ComparisonResult, explained: int, count: int, *, alone: bool
     ) -> None:
-        """Add the rule of a cause that this question has proved."""
+        """Add a rule that is proved, which explains so many of a number of differences.
+
+        The rules after it are proved together with it, unless it was compared `alone`.
+        """
+        question, options = cause.applied(self._question), [*self._options, cause.option]
+        if not alone:
+            self._question, self._options, self._result = question, options, after
         changes = {
             name: getattr(question, name)
             for name in _APPLIED
             if getattr(question, name) != getattr(self._asked, name)
         }
+        self._facts += cause.facts
         self._proved.append(
             ProvedRule(
                 about=cause.about,
                 option=cause.option,
                 options=" ".join(options),
-                explained=explained[0],
-                differences=explained[1],
+                explained=explained,
+                differences=count,
                 matched=after.rows.matched,
                 total=after.rows.rows_a,
                 columns=cause.columns,

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from itertools import chain, combinations
-from typing import Any, cast
+from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import filled
+from skillian.connectors.dialects import compile_sql, filled
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import Precision, Rule
-from skillian.data.sql.values import fetch_tree
+from skillian.data.sql import Statement
+from skillian.data.sql.values import fetch
 from skillian.data.tables.cells import CellPair
 from skillian.data.tables.changes import DIGITS
 from skillian.data.tables.columns import ColumnPair
@@ -96,14 +97,13 @@ async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Gu
 async def _best(
     workspace: Workspace, table: str, cells: CellPair, guesses: list[Guess]
 ) -> list[Guess]:
-    columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
+    columns = ["COUNT(*) AS n"]
     for index, guess in enumerate(guesses):
         _, a, b = _read(cells, guess.rule, sql.bare("a"), sql.bare("b"))
-        test = filled(guess.test or "TRUE", "duckdb", a=a, b=b)
-        equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
-        both = exp.and_(test, equal, copy=False)
-        columns.append(sql.named(filled("COUNT_IF(v)", "duckdb", v=both), f"c{index}"))
-    [row] = await fetch_tree(workspace, sql.select(columns, table))
+        test = compile_sql(filled(guess.test or "TRUE", "duckdb", a=a, b=b), "duckdb")
+        columns.append(f"COUNT_IF({test} AND {is_equal(cells, guess.rule)}) AS c{index}")
+    text = f"SELECT {', '.join(columns)} FROM {{sample}}"  # noqa: S608 - our own names
+    [row] = await _rows(workspace, table, text)
     total = int(row["n"])
     counts = [int(row[f"c{index}"]) for index in range(len(guesses))]
     most = max(counts)
@@ -122,20 +122,15 @@ async def _by_chance(workspace: Workspace, table: str, cells: CellPair, guess: G
     """The share of pairs of different values of one side that a rule makes equal; the smaller."""
     if guess.rule.is_one_sided:
         return 0.0
-    different = exp.Not(this=is_equal(cells, Rule(), sql.bare("a"), sql.bare("b")))
-    equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
+    different, equal = f"NOT {is_equal(cells, Rule())}", is_equal(cells, guess.rule)
     shares: list[float] = []
     for side in "ab":
-        few = f"(SELECT {side} AS v FROM sample LIMIT {_PAIRED})"  # noqa: S608 - our own names
-        template = f"SELECT x.v AS a, y.v AS b FROM {few} AS x CROSS JOIN {few} AS y"  # noqa: S608
-        columns = [
-            sql.named(filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=different), "n"),
-            sql.named(
-                filled("COUNT(*) FILTER (WHERE v AND w)", "duckdb", v=different, w=equal), "same"
-            ),
-        ]
-        pairs = sql.select(columns, _sampled(table, template), "pairs")
-        [row] = await fetch_tree(workspace, pairs)
+        few = f"(SELECT {side} AS v FROM {{sample}} LIMIT {_PAIRED})"  # noqa: S608 - our own names
+        text = (
+            f"SELECT COUNT_IF({different}) AS n, COUNT_IF({different} AND {equal}) AS same"  # noqa: S608
+            f" FROM (SELECT x.v AS a, y.v AS b FROM {few} AS x CROSS JOIN {few} AS y) AS pairs"
+        )
+        [row] = await _rows(workspace, table, text)
         shares.append(int(row["same"]) / max(1, int(row["n"])))
     return min(shares)
 
@@ -146,10 +141,10 @@ def _exceeds(guess: Guess, chance: float) -> bool:
     return guess.explained - expected > 3 * math.sqrt(expected * (1 - chance))
 
 
-def is_equal(cells: CellPair, rule: Rule, a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    """Whether two cells, as texts, are equal by a rule."""
-    pair, a, b = _read(cells, rule, a, b)
-    return exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
+def is_equal(cells: CellPair, rule: Rule, a: str = "a", b: str = "b") -> str:
+    """The test, in parentheses, whether two columns of texts of cells are equal by a rule."""
+    pair, one, other = _read(cells, rule, sql.bare(a), sql.bare(b))
+    return f"(NOT ({compile_sql(differs(pair, one, other, 'duckdb'), 'duckdb')}))"
 
 
 def _read(
@@ -167,18 +162,8 @@ def _read(
 
 
 async def _rows(workspace: Workspace, table: str, template: str) -> list[dict[str, Any]]:
-    """The rows of a statement over the sample, which it calls `sample`."""
-    return await fetch_tree(workspace, _sampled(table, template))
-
-
-def _sampled(table: str, template: str) -> exp.Select:
-    """A statement over the sample, which it calls `sample`."""
-
-    def named(node: exp.Expr) -> exp.Expr:
-        is_sample = isinstance(node, exp.Table) and node.name == "sample"
-        return sql.table(table) if is_sample else node
-
-    return cast("exp.Select", filled(template, "duckdb").this.transform(named))
+    """The rows of a statement over the sample, which it calls `{sample}`."""
+    return await fetch(workspace, Statement(template.replace("{sample}", f'"{table}"'), {}))
 
 
 async def _of_numbers(workspace: Workspace, table: str, most_places: int) -> Iterator[Guess]:
@@ -219,26 +204,20 @@ async def _of_line(
         for plus in dict.fromkeys(round(exact, digits).normalize() for digits in (0, places)):
             if plus:
                 written = f"factor={_number(factor)},plus={_number(plus)}"
-                guesses += [
-                    Guess(Rule(factor=factor, plus=plus), written),
-                    Guess(
-                        Rule(factor=factor, plus=plus, round=places),
-                        f"{written},round={places}",
-                        _beyond_rounding(places),
-                    ),
-                ]
+                guess = Guess(Rule(factor=factor, plus=plus), written)
+                guesses += [guess, _rounded(guess, places)]
     return guesses
 
 
 def _number_guesses(
     factors: list[Decimal], gaps: list[Decimal], scales: list[int]
 ) -> Iterator[Guess]:
-    for factor in factors:
-        inverse = _inverse(factor)
-        if inverse is None:
-            yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
-        else:
-            yield Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
+    multiplied = [Guess(Rule(factor=each), f"factor={_number(each)}") for each in factors]
+    divided = [
+        None if inverse is None else Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
+        for inverse in map(_inverse, factors)
+    ]
+    yield from (one or other for one, other in zip(divided, multiplied, strict=True))
     for gap in gaps:
         yield Guess(Rule(plus=gap.normalize()), f"plus={_number(gap)}")
     for places in range(max(scales)):
@@ -248,21 +227,11 @@ def _number_guesses(
             for side in "ab"
         )
         yield Guess(Rule(round=places), f"round={places}", f"({' OR '.join(sides)})")
-    for factor in factors:
+    for factor, one, other in zip(factors, divided, multiplied, strict=True):
         if abs(factor) != 1:
-            places = scales[0]
-            if inverse := _inverse(factor):
-                yield Guess(
-                    Rule(divisor=inverse, round=places),
-                    f"divisor={_number(inverse)},round={places}",
-                    _beyond_rounding(places),
-                )
-            places = scales[1]
-            yield Guess(
-                Rule(factor=factor, round=places),
-                f"factor={_number(factor)},round={places}",
-                _beyond_rounding(places),
-            )
+            if one is not None:
+                yield _rounded(one, scales[0])
+            yield _rounded(other, scales[1])
 
 
 def _inverse(factor: Decimal) -> Decimal | None:
@@ -272,9 +241,11 @@ def _inverse(factor: Decimal) -> Decimal | None:
     return inverse if is_same and len(_number(inverse)) < len(_number(factor)) else None
 
 
-def _beyond_rounding(places: int) -> str:
-    """The test that two numbers are further from each other than rounding alone moves one."""
-    return f"ABS(TRY_CAST(b AS DOUBLE) - TRY_CAST(a AS DOUBLE)) >= {0.99 * 10**-places}"
+def _rounded(guess: Guess, places: int) -> Guess:
+    """The same, and then rounded; of numbers that are further apart than rounding moves one."""
+    rule = guess.rule.model_copy(update={"round": places})
+    beyond = f"ABS(TRY_CAST(b AS DOUBLE) - TRY_CAST(a AS DOUBLE)) >= {0.99 * 10**-places}"
+    return Guess(rule, f"{guess.written},round={places}", beyond)
 
 
 def _plain_factors(ratio: float) -> Iterator[Decimal]:
@@ -334,12 +305,12 @@ SELECT MEDIAN(y / x) FILTER (x <> 0 AND ABS(x) >= middle) AS ratio,
 FROM (
     SELECT a, b, TRY_CAST(a AS DOUBLE) AS x, TRY_CAST(b AS DOUBLE) AS y,
         MEDIAN(ABS(TRY_CAST(a AS DOUBLE))) OVER () AS middle
-    FROM sample
+    FROM {sample}
 ) AS numbers
 """
 _RATIOS = """
 SELECT ratio FROM (
-    SELECT ROUND(TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0), 6) AS ratio FROM sample
+    SELECT ROUND(TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0), 6) AS ratio FROM {sample}
 ) AS ratios WHERE ISFINITE(ratio) GROUP BY ratio ORDER BY COUNT(*) DESC, ratio LIMIT 2
 """
 # Of numbers far enough from each other that rounding matters little.
@@ -348,21 +319,21 @@ SELECT QUANTILE_CONT(slope, 0.2) AS low, MEDIAN(slope) AS slope, QUANTILE_CONT(s
 FROM (
     SELECT (y - LAG(y) OVER ()) / NULLIF(x - LAG(x) OVER (), 0) AS slope,
         ABS(x - LAG(x) OVER ()) AS distance, STDDEV_POP(x) OVER () AS spread
-    FROM (SELECT TRY_CAST(a AS DOUBLE) AS x, TRY_CAST(b AS DOUBLE) AS y FROM sample) AS numbers
+    FROM (SELECT TRY_CAST(a AS DOUBLE) AS x, TRY_CAST(b AS DOUBLE) AS y FROM {sample}) AS numbers
 ) AS slopes WHERE ISFINITE(slope) AND distance >= spread
 """
 _OFFSET = """
-SELECT MEDIAN(TRY_CAST(b AS DOUBLE) - {factor} * TRY_CAST(a AS DOUBLE)) AS plus FROM sample
+SELECT MEDIAN(TRY_CAST(b AS DOUBLE) - {factor} * TRY_CAST(a AS DOUBLE)) AS plus FROM {sample}
 """
 _GAPS = """
 SELECT CAST(gap AS TEXT) AS gap FROM (
-    SELECT TRY_CAST(b AS DECIMAL(38, 9)) - TRY_CAST(a AS DECIMAL(38, 9)) AS gap FROM sample
+    SELECT TRY_CAST(b AS DECIMAL(38, 9)) - TRY_CAST(a AS DECIMAL(38, 9)) AS gap FROM {sample}
 ) AS gaps WHERE gap IS NOT NULL GROUP BY gap ORDER BY COUNT(*) DESC, gap LIMIT 2
 """
 _SECONDS = """
 SELECT gap FROM (
     SELECT EPOCH_US(TRY_CAST(b AS TIMESTAMP WITH TIME ZONE))
-        - EPOCH_US(TRY_CAST(a AS TIMESTAMP WITH TIME ZONE)) AS gap FROM sample
+        - EPOCH_US(TRY_CAST(a AS TIMESTAMP WITH TIME ZONE)) AS gap FROM {sample}
 ) AS gaps WHERE gap IS NOT NULL GROUP BY gap ORDER BY COUNT(*) DESC, gap LIMIT 2
 """
 # Codes with anything after them are not texts that were cut.
@@ -373,7 +344,7 @@ FROM (
     SELECT COUNT(*) AS n, MODE(LEAST(LENGTH(a), LENGTH(b))) AS length,
         COUNT(DISTINCT CASE WHEN LENGTH(a) > LENGTH(b) THEN a ELSE b END) AS longer,
         COUNT(DISTINCT CASE WHEN LENGTH(a) > LENGTH(b) THEN b ELSE a END) AS shorter
-    FROM sample
+    FROM {sample}
     WHERE LENGTH(a) <> LENGTH(b) AND LEAST(LENGTH(a), LENGTH(b)) > 0
         AND (STARTS_WITH(a, b) OR STARTS_WITH(b, a))
 ) AS lengths

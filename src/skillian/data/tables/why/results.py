@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from skillian.data.declare.rules import EXACT, Rule, Rules
@@ -235,13 +235,10 @@ def in_rows(cause: Cause, column: str, kept: Sequence[str] | Mapping[str, str]) 
         words = f"{column} = {' or '.join(kept)}"
         test = [*kept]
     wheres = [f"--where {shlex.quote(each)}" for each in tests]
-    return Cause(
-        cause.columns,
-        f"In rows with {words}, {cause.about}",
-        " ".join([*wheres, cause.option]),
-        cause.weight,
-        rules=cause.rules,
-        mapping=cause.mapping,
+    return replace(
+        cause,
+        about=f"In rows with {words}, {cause.about}",
+        option=" ".join([*wheres, cause.option]),
         filters={column: test},
     )
 

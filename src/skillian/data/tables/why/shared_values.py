@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlglot import exp
-
-from skillian.connectors.dialects import filled
-from skillian.data import sql
-from skillian.data.sql.values import fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B
@@ -28,6 +23,7 @@ _SHOWN = 100
 _EDGE = 200
 _FAR = 20
 _ORDERED = {"number": "DOUBLE", "date": "DATE", "timestamp": "TIMESTAMP"}
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +60,12 @@ class InCommon:
 
 
 class _Group(NamedTuple):
-    """The rows of a difference, or those of them that a rule explains, and how many."""
+    """The rows of a difference, or those of them that a rule explains, and how many; as SQL."""
 
     subject: str
-    test: exp.Expr
+    test: str
     total: int
-    all: exp.Expr
+    all: str
     of: int
 
 
@@ -89,36 +85,23 @@ class SharedValues:
     async def of_class(self, name: str) -> list[InCommon]:
         """Of the rows of `only in a` or `only in b`, the most likely cause first."""
         number = ONLY_A if name == "only in a" else ONLY_B
-        test = sql.equals(sql.bare("class"), number)
-        return await self._of(name, test, "a" if number == ONLY_A else "b", None)
+        return await self._of(name, f"class = {number}", "a" if number == ONLY_A else "b", None)
 
-    async def of_column(self, index: int, explained: exp.Expr | None = None) -> list[InCommon]:
+    async def of_column(self, index: int, explained: str = "") -> list[InCommon]:
         """The same of the rows in which a column differs, or of those that a rule explains."""
-        test = exp.And(
-            this=sql.equals(sql.bare("class"), DIFFERING), expression=sql.bare(f"d{index}")
-        )
+        test = f"class = {DIFFERING} AND d{index}"
         return await self._of(self._plan.pairs[index].a, test, "a", index, explained)
 
     async def of_repeated(self, name: str) -> list[InCommon]:
         """The same of rows of `repeated in a` or `repeated in b`, compared without a key."""
         more, less = ("rows_a", "rows_b") if name.endswith("a") else ("rows_b", "rows_a")
-        test = exp.GT(
-            this=exp.Coalesce(this=sql.bare(more), expressions=[sql.zero()]),
-            expression=exp.Coalesce(this=sql.bare(less), expressions=[sql.zero()]),
-        )
-        return await self._of(name, test, "a", None)
+        return await self._of(name, f"COALESCE({more}, 0) > COALESCE({less}, 0)", "a", None)
 
     async def _of(
-        self,
-        subject: str,
-        test: exp.Expr,
-        side: str,
-        differing: int | None,
-        explained: exp.Expr | None = None,
+        self, subject: str, test: str, side: str, differing: int | None, explained: str = ""
     ) -> list[InCommon]:
-        own = test if explained is None else exp.And(this=test.copy(), expression=explained)
-        columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(own, "own")]
-        [row] = await self._fetch(columns, test)
+        own = f"{test} AND {explained}" if explained else test
+        [row] = await self._rows.ask(f"COUNT(*) AS n, COUNT_IF({own}) AS own", f"WHERE {test}")
         group = _Group(subject, own, int(row["own"]), test, int(row["n"]))
         if group.total < _LEAST:
             return []
@@ -126,22 +109,19 @@ class SharedValues:
         for position, pair in enumerate(self._plan.pairs):
             if position != differing:
                 name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
-                found += [each async for each in self._in(group, sql.bare(name), pair)]
+                found += [each async for each in self._in(group, name, pair)]
         # Without other rows to tell, a range of times is more likely than one of numbers.
         numbers = {pair.a for pair in self._plan.pairs if pair.cells.family == "number"}
         return sorted(found, key=lambda each: (each.rank, each.column in numbers))
 
-    async def _in(
-        self, group: _Group, value: exp.Expr, pair: ColumnPair
-    ) -> AsyncIterator[InCommon]:
+    async def _in(self, group: _Group, cell: str, pair: ColumnPair) -> AsyncIterator[InCommon]:
         """Yield what the rows have in common in a column, if most others do not have it."""
-        top = await self._top(group, value)
+        top = await self._top(group, cell)
         if top:
             values = [str(row["value"]) for row in top]
-            known = [sql.text(each) for each in values]
-            rarity = await self._elsewhere(
-                group, pair, lambda cell: exp.In(this=cell, expressions=known)
-            )
+            bound = {f"v{number}": each for number, each in enumerate(values)}
+            test = f"{{}} IN ({', '.join(f'${name}' for name in bound)})"
+            rarity = await self._elsewhere(group, pair, test, bound)
             if rarity is None or rarity < _HALF:
                 yield InCommon(
                     pair.a,
@@ -149,33 +129,33 @@ class SharedValues:
                     tuple(f"{pair.a}!={each}" for each in values),
                     f"{pair.a} = {' or '.join(values)}",
                     tuple(
-                        Fact(group.subject, pair.a, str(row["value"]), int(row["of"]), group.of)
+                        Fact(group.subject, pair.a, str(row["value"]), int(row["rows"]), group.of)
                         for row in top
                     ),
                     rarity,
-                    count=sum(int(row["of"]) for row in top),
+                    count=sum(int(row["rows"]) for row in top),
                 )
             return
         if group.subject not in CLASSES:
             if pair.cells.family in _ORDERED:
-                async for each in self._range(group, value, pair):
+                async for each in self._range(group, cell, pair):
                     yield each
             return
-        nullness = await self._nullness(group, value, pair)
+        nullness = await self._nullness(group, cell, pair)
         if nullness is not None:
             yield nullness
         elif pair.cells.family in _ORDERED:
-            async for each in self._ranges(group, value, pair):
+            async for each in self._ranges(group, cell, pair):
                 yield each
 
-    async def _nullness(self, group: _Group, value: exp.Expr, pair: ColumnPair) -> InCommon | None:
+    async def _nullness(self, group: _Group, cell: str, pair: ColumnPair) -> InCommon | None:
         """That the rows have no value, or that they have one, if most others do not."""
-        [row] = await self._fetch([sql.named(exp.Count(this=value.copy()), "n")], group.test)
+        [row] = await self._rows.ask(f"COUNT({cell}) AS n", f"WHERE {group.test}")
         count = int(row["n"])
         if _SHARE * group.total > count > (1 - _SHARE) * group.total:
             return None
         has_value = count >= _SHARE * group.total
-        rarity = await self._elsewhere(group, pair, sql.is_null)
+        rarity = await self._elsewhere(group, pair, "{} IS NULL")
         if has_value:
             rarity = 1 - (rarity or 0)
         if rarity is not None and rarity >= _HALF:
@@ -185,19 +165,14 @@ class SharedValues:
         option = f"{pair.a} is {kept}"
         return InCommon(pair.a, test, (option,), f"{pair.a} is {words}", rarity=rarity)
 
-    async def _ranges(
-        self, group: _Group, value: exp.Expr, pair: ColumnPair
-    ) -> AsyncIterator[InCommon]:
+    async def _ranges(self, group: _Group, cell: str, pair: ColumnPair) -> AsyncIterator[InCommon]:
         """Yield the bounds above or below which nearly all of the rows are."""
         kind = _ORDERED[pair.cells.family]
         for is_low in (True, False):
-            bound = await self._bound(group, value, kind, is_low=is_low)
+            bound = await self._bound(group, cell, kind, is_low=is_low)
             sign = ">=" if is_low else "<="
-            template = f"TRY_CAST(v AS {kind}) {sign} TRY_CAST(x AS {kind})"
-            limit = sql.text(bound)
-            rarity = await self._elsewhere(
-                group, pair, partial(_beyond, template=template, limit=limit)
-            )
+            test = f"TRY_CAST({{}} AS {kind}) {sign} TRY_CAST($x AS {kind})"
+            rarity = await self._elsewhere(group, pair, test, {"x": bound})
             if rarity is None or rarity < _HALF:
                 name, operator = ("lt", "<") if is_low else ("gt", ">")
                 yield InCommon(
@@ -208,39 +183,28 @@ class SharedValues:
                     rarity=rarity,
                 )
 
-    async def _range(
-        self, group: _Group, value: exp.Expr, pair: ColumnPair
-    ) -> AsyncIterator[InCommon]:
+    async def _range(self, group: _Group, cell: str, pair: ColumnPair) -> AsyncIterator[InCommon]:
         """Yield the range in which nearly all rows are that differ in a column."""
         kind = _ORDERED[pair.cells.family]
         low, high = [
-            await self._bound(group, value, kind, is_low=is_low) for is_low in (True, False)
+            await self._bound(group, cell, kind, is_low=is_low) for is_low in (True, False)
         ]
-        template = f"TRY_CAST(v AS {kind}) BETWEEN TRY_CAST(x AS {kind}) AND TRY_CAST(y AS {kind})"
-
-        def is_inside(cell: exp.Expr) -> exp.Expr:
-            return filled(template, "duckdb", v=cell, x=sql.text(low), y=sql.text(high))
-
-        inside = is_inside(value.copy())
-        both = exp.and_(group.test, inside, copy=True)
-        [row] = await self._fetch([_counted(both, "n"), _counted(inside, "of")], group.all)
-        rarity = await self._elsewhere(group, pair, is_inside)
+        test = f"TRY_CAST({{}} AS {kind}) BETWEEN TRY_CAST($x AS {kind}) AND TRY_CAST($y AS {kind})"
+        bound, inside = {"x": low, "y": high}, test.format(cell)
+        counts = f"COUNT_IF({group.test} AND {inside}) AS n, COUNT_IF({inside}) AS inside"
+        [row] = await self._rows.ask(counts, f"WHERE {group.all}", values=bound)
+        rarity = await self._elsewhere(group, pair, test, bound)
         if int(row["n"]) >= _SHARE * group.total and (rarity is None or rarity < _HALF):
             within = {"gte": low, "lte": high}
-            yield InCommon(pair.a, None, (), "", (), rarity, within, int(row["of"]))
+            yield InCommon(pair.a, None, (), "", (), rarity, within, int(row["inside"]))
 
-    async def _top(self, group: _Group, value: exp.Expr) -> list[dict[str, Any]]:
+    async def _top(self, group: _Group, cell: str) -> list[dict[str, Any]]:
         """The fewest values that nearly all of the rows have; none if there are too many."""
-        columns: list[exp.Expr] = [
-            sql.named(value.copy(), "value"),
-            _counted(group.test, "n"),
-            sql.named(exp.Count(this=exp.Star()), "of"),
-        ]
-        select = sql.select(columns, self._rows.table)
-        select.where(group.all.copy(), copy=False).group_by(value.copy(), copy=False)
-        select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
-        select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
-        rows = await fetch_tree(self._rows.workspace, select)
+        rows = await self._rows.ask(
+            f'{cell} AS "value", COUNT_IF({group.test}) AS n, COUNT(*) AS "rows"',
+            f"WHERE {group.all} GROUP BY {cell}",
+            f'ORDER BY n DESC, "value" LIMIT {_MOST_VALUES}',
+        )
         for count in range(1, len(rows) + 1):
             first = rows[:count]
             fits = all(row["value"] is not None and len(row["value"]) <= _SHOWN for row in first)
@@ -249,19 +213,16 @@ class SharedValues:
                 return first
         return []
 
-    async def _bound(self, group: _Group, value: exp.Expr, kind: str, *, is_low: bool) -> str:
+    async def _bound(self, group: _Group, cell: str, kind: str, *, is_low: bool) -> str:
         """The end of the values' range, without a few that lie far from the others."""
-        typed = exp.TryCast(this=value.copy(), to=exp.DataType.build(kind, dialect="duckdb"))
-        place = "CAST(v AS DOUBLE)" if kind == "DOUBLE" else "CAST(EPOCH_US(v) AS DOUBLE)"
-        columns: list[exp.Expr] = [
-            sql.named(value.copy(), "value"),
-            sql.named(filled(place, "duckdb", v=typed), "place"),
-        ]
-        select = sql.select(columns, self._rows.table)
-        select.where(group.test.copy(), sql.negated(sql.is_null(typed)), copy=False)
-        select.order_by(exp.Ordered(this=sql.bare("place"), desc=not is_low), copy=False)
-        select.limit(min(_EDGE, group.total // 4 + 2), copy=False)
-        rows = await fetch_tree(self._rows.workspace, select)
+        typed = f"TRY_CAST({cell} AS {kind})"
+        place = typed if kind == "DOUBLE" else f"EPOCH_US({typed})"
+        rows = await self._rows.ask(
+            f'{cell} AS "value", CAST({place} AS DOUBLE) AS place',
+            f"WHERE {group.test} AND {typed} IS NOT NULL",
+            f"ORDER BY place{'' if is_low else ' DESC'}",
+            f"LIMIT {min(_EDGE, group.total // 4 + 2)}",
+        )
         if not rows:
             return ""
         places = [float(row["place"]) for row in rows]
@@ -274,9 +235,9 @@ class SharedValues:
         return str(rows[far[-1] if far else 0]["value"])
 
     async def _elsewhere(
-        self, group: _Group, pair: ColumnPair, condition: Callable[[exp.Expr], exp.Expr]
+        self, group: _Group, pair: ColumnPair, test: str, values: Mapping[str, str] = _NONE
     ) -> float | None:
-        """The share of other rows that differ for which it holds; None if they are nearly none.
+        """The share of other rows that differ whose cell meets a test; None if they are few.
 
         Of few rows the share is that of more, as if it did not hold for the others.
         """
@@ -285,34 +246,12 @@ class SharedValues:
         position = next((index for index, each in enumerate(plan.pairs) if each.a == pair.a), None)
         if position is None:
             return None
-        is_key = position < plan.keys or not plan.keys
-        name = f"k{position}" if position < plan.keys else f"a{position}"
-        value: exp.Expr = sql.bare(name)
-        if not is_key:
-            value = exp.Coalesce(this=value, expressions=[sql.bare(f"b{position}")])
-        tests: list[exp.Expr] = [
-            exp.In(
-                this=sql.bare("class"),
-                expressions=[exp.Literal.number(each) for each in (DIFFERING, ONLY_A, ONLY_B)],
-            )
-        ]
-        if self._others is None:
-            tests.append(sql.negated(exp.Paren(this=group.test.copy())))
-        columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(condition(value), "same")]
-        select = sql.select(columns, rows.table)
-        [row] = await fetch_tree(rows.workspace, select.where(*tests, copy=False))
-        others = int(row["n"])
-        return None if others < _FEWEST else int(row["same"]) / max(others, _OTHERS)
-
-    async def _fetch(self, columns: list[exp.Expr], test: exp.Expr) -> list[dict[str, Any]]:
-        select = sql.select(columns, self._rows.table).where(test.copy(), copy=False)
-        return await fetch_tree(self._rows.workspace, select)
-
-
-def _counted(test: exp.Expr, name: str) -> exp.Expr:
-    """How many rows a test is true of."""
-    return sql.named(filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=test.copy()), name)
-
-
-def _beyond(cell: exp.Expr, template: str, limit: exp.Expr) -> exp.Expr:
-    return filled(template, "duckdb", v=cell, x=limit)
+        cell = f"k{position}" if position < plan.keys else f"a{position}"
+        if 0 < plan.keys <= position:
+            cell = f"COALESCE(a{position}, b{position})"
+        others = f"WHERE class IN ({DIFFERING}, {ONLY_A}, {ONLY_B})"
+        others += f" AND NOT ({group.test})" if self._others is None else ""
+        counts = f"COUNT(*) AS n, COUNT_IF({test.format(cell)}) AS same"
+        [row] = await rows.ask(counts, others, values=values)
+        count = int(row["n"])
+        return None if count < _FEWEST else int(row["same"]) / max(count, _OTHERS)

@@ -50,7 +50,7 @@ class _Explanation:
             loading("Finding the members that carry the gap …")
         with reporting_errors(), service.slots.taken():
             await service.comparisons.recall(key)
-            explanation = await service.data.comparison.explain(key, more)
+            explanation = await service.data.engine.measures.explain(key, more)
             self._room.clear()
             with self._room:
                 self._show(explanation, more)

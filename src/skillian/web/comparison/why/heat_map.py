@@ -61,7 +61,7 @@ class _HeatMapPanel:
         service, key = self._comparison.service, self._comparison.result.cache_key
         with reporting_errors(), service.slots.taken():
             await service.comparisons.recall(key)
-            heat_map = await service.data.comparison.heat_map(
+            heat_map = await service.data.engine.measures.heat_map(
                 key, (self._row.value, self._column.value), self._measure.value
             )
             self._room.clear()

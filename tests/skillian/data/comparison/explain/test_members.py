@@ -10,7 +10,6 @@ import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.explain import members as explain
 from skillian.data.comparison.explain.explanation import (
     Breakdown,
@@ -19,6 +18,7 @@ from skillian.data.comparison.explain.explanation import (
     MeasureExplanation,
 )
 from skillian.data.comparison.explain.heat_map import SIDE
+from skillian.data.engine import ComparisonEngine
 from skillian.data.results.groups import share
 from skillian.data.results.result import ComparisonResult
 from skillian.errors import InvalidInputError, QueryError, UnknownNameError
@@ -26,7 +26,7 @@ from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
 async def compared(
     make_services: MakeServices, count: int, rows: int
-) -> tuple[MeasureEngine, ComparisonResult]:
+) -> tuple[ComparisonEngine, ComparisonResult]:
     """Of b's rows those with d3 = 5 are off by 1; the first dimension names the row."""
     names = [f"d{number}" for number in range(count)]
     columns = ["i AS d0"] + [
@@ -39,13 +39,13 @@ async def compared(
         "amount: {column: amount, aggregation: sum}",
     )
     script = f"CREATE TABLE a AS {made}; CREATE TABLE b AS {changed} FROM a"
-    engine = make_services(script, sources).comparison
+    engine = make_services(script, sources).engine
     return engine, await engine.compare(measures_asked("a", "b", ["amount"], names))
 
 
 async def test_forty_dimensions_are_explained(make_services: MakeServices) -> None:
     engine, result = await compared(make_services, 40, 20_000)
-    explanation = await engine.explain(result.cache_key)
+    explanation = await engine.measures.explain(result.cache_key)
     [measure] = explanation.measures
     assert measure.sentence() == "100.0 % of the gross gap in amount: d3 5, with 0.8 % of the rows."
     assert explanation.notes == ()
@@ -61,7 +61,7 @@ async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
     differ = result.summary.classes.major_diff
     # Room for the whole and two dimensions.
     monkeypatch.setattr(explain, "MOST_WORK", differ * 2 * 3)
-    explanation = await engine.explain(result.cache_key)
+    explanation = await engine.measures.explain(result.cache_key)
     assert {each.dimensions for each in explanation.measures[0].breakdowns} == {("d0",), ("d1",)}
     [note] = explanation.notes
     assert note == (
@@ -70,7 +70,7 @@ async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
     )
     assert explanation.to_dict()["interpretation"] == [*explanation.sentences]
     monkeypatch.setattr(explain, "MOST_WORK", 0)
-    explanation = await engine.explain(result.cache_key)
+    explanation = await engine.measures.explain(result.cache_key)
     assert explanation.measures == ()
     assert explanation.notes[0].startswith("0 of 5 dimensions")
 
@@ -80,8 +80,8 @@ async def test_a_gap_can_be_broken_down_by_more_than_it_was_aligned_on(
 ) -> None:
     engine, _ = await compared(make_services, 5, 400)
     key = (await engine.compare(measures_asked("a", "b", ["amount"], ["d0"]))).cache_key
-    assert (await engine.explain(key)).unused == ("d1", "d2", "d3", "d4")
-    finer = await engine.explain(key, ["d3"])
+    assert (await engine.measures.explain(key)).unused == ("d1", "d2", "d3", "d4")
+    finer = await engine.measures.explain(key, ["d3"])
     assert (finer.grain, finer.cache_key) == (("d0", "d3"), key)
     assert {each.dimensions for each in finer.measures[0].breakdowns} >= {("d3",)}
 
@@ -90,16 +90,16 @@ async def test_a_statement_that_fails_ends_the_search_and_not_the_explanation(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, result = await compared(make_services, 5, 400)
-    await engine.explain(result.cache_key)
-    run = engine._workspace.run
+    await engine.measures.explain(result.cache_key)
+    run = engine.measures._workspace.run
 
     async def out_of_memory(statement: str, parameters: dict[str, object]) -> object:
         if "key_3" in statement:
             raise QueryError("connection 'workspace': Out of Memory Error")
         return await run(statement, parameters)
 
-    monkeypatch.setattr(engine._workspace, "run", out_of_memory)
-    explanation = await engine.explain(result.cache_key)
+    monkeypatch.setattr(engine.measures._workspace, "run", out_of_memory)
+    explanation = await engine.measures.explain(result.cache_key)
     shapes = [len(each.dimensions) for each in explanation.measures[0].breakdowns]
     assert 1 in shapes
     assert "Out of Memory" in explanation.notes[0]
@@ -116,8 +116,8 @@ SOURCES = two_sources(
 )
 
 
-async def mapped(make_services: MakeServices) -> tuple[MeasureEngine, str]:
-    engine = make_services(SCRIPT, SOURCES).comparison
+async def mapped(make_services: MakeServices) -> tuple[ComparisonEngine, str]:
+    engine = make_services(SCRIPT, SOURCES).engine
     return engine, (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
 
 
@@ -125,7 +125,7 @@ async def test_the_largest_members_are_kept_and_the_others_counted(
     make_services: MakeServices,
 ) -> None:
     engine, key = await mapped(make_services)
-    heat_map = await engine.heat_map(key, ("company", "period"), "amount")
+    heat_map = await engine.measures.heat_map(key, ("company", "period"), "amount")
     assert heat_map.rows == tuple(range(100 - SIDE, 100))
     assert heat_map.columns == ("01",)
     assert (heat_map.more_rows, heat_map.more_columns, heat_map.unit) == (100 - SIDE, 1, "EUR")
@@ -136,10 +136,10 @@ async def test_gaps_within_the_limits_are_on_a_map_with_equal_groups(
 ) -> None:
     rows = "CREATE TABLE a AS SELECT i AS c, '01' AS p, i::DECIMAL AS v FROM range(3) t (i);"
     doubled = "CREATE TABLE b AS SELECT c, p, v * 2 AS v FROM a"
-    engine = make_services(rows + doubled, SOURCES).comparison
+    engine = make_services(rows + doubled, SOURCES).engine
     asked = measures_asked("a", "b", ["amount"], thresholds={"match": {"absolute": 9}})
     key = (await engine.compare(asked)).cache_key
-    assert (await engine.heat_map(key, ("company", "period"), "amount")).rows == (0, 1, 2)
+    assert (await engine.measures.heat_map(key, ("company", "period"), "amount")).rows == (0, 1, 2)
 
 
 async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
@@ -152,7 +152,7 @@ async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
     )
     for asked, kind, message in wrong:
         with pytest.raises(kind, match=message):
-            await engine.heat_map(*asked)
+            await engine.measures.heat_map(*asked)
 
 
 Rows = dict[tuple[str, ...], dict[tuple[object, ...], int]]

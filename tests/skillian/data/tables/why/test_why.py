@@ -12,7 +12,7 @@ async def test_what_is_planted_is_named_and_proved_and_nothing_else(
 ) -> None:
     async with engine_over(*write(SMALL[name], tmp_path)) as (engine, question):
         result = await engine.compare(question)
-        why = await engine.tables.why(result.cache_key)
+        why = await engine.tables.explain(result.cache_key)
     assert tuple(rule.option for rule in why.rules) == SMALL[name].options, why.sentences
     facts = tuple((fact.subject, fact.column, fact.value) for fact in why.facts)
     assert facts == SMALL[name].facts

@@ -86,7 +86,7 @@ async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
             field(user, "Values").value = ["1001", "1002"]
             field(user, "A match differs by at most: amount").value = "0"
         key = await compared(user)
-    result = service.data.comparison.remembered(key)
+    result = service.data.engine.remembered(key)
     assert (result.summary.classes.groups, result.summary.classes.match) == (6, 5)
     assert [condition.operator for condition in result.proof.filters] == ["in", "gte", "lte"]
 
@@ -254,7 +254,7 @@ async def test_a_value_that_is_not_known_is_typed(service: Service) -> None:
         await soon(lambda: field(user, "Values").value == ["1009, Inc"])
         fire(field(user, "Values"), "inputValue", "1003")
         key = await compared(user)
-    [condition] = service.data.comparison.remembered(key).proof.filters
+    [condition] = service.data.engine.remembered(key).proof.filters
     assert condition.values == ("1009, Inc", "1003")
 
 
