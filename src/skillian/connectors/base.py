@@ -35,11 +35,23 @@ FRAMES = "frames"
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type: its kind, its name in the database, and the scale of a decimal."""
+    """A column's type.
+
+    Attributes:
+        kind: Its kind.
+        sql: Its name in the database.
+        scale: The digits of a decimal after the point.
+        wide: Whether a whole number may have more than 64 bits; results hold it as a decimal.
+    """
 
     kind: Kind
     sql: str
     scale: int = 0
+    wide: bool = field(default=False, compare=False)
+
+
+Column = tuple[str, ColumnType]
+"""A column of a result: its name, which may repeat, and its type."""
 
 
 @dataclass(frozen=True, slots=True)

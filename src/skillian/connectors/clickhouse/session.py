@@ -12,17 +12,11 @@ import clickhouse_connect as driver
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3.exceptions import HTTPError
 
-from skillian.connectors.arrow import arrow
+from skillian.connectors.arrow import arrow, arrow_schema
 from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType
 from skillian.connectors.clickhouse.errors import LOST, STOPPED, StatementError
 from skillian.connectors.clickhouse.statement import Parameter, without_materialized
-from skillian.connectors.clickhouse.types import (
-    arrow_schema,
-    column_type,
-    needs_conversion,
-    readable,
-    typed,
-)
+from skillian.connectors.clickhouse.types import column_type, needs_conversion, readable, typed
 
 clickhouse_connect: Any = driver  # its functions have parameters without types
 
@@ -171,7 +165,7 @@ class ClickHouseStatement:
     @property
     def schema(self) -> Any:
         """The `pyarrow.Schema` of its rows."""
-        return arrow_schema(self.columns)
+        return arrow_schema(self.columns.items())
 
     def interrupt(self) -> None:
         """Stop it, whether it has started or not; returns at once."""

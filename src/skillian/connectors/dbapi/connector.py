@@ -12,11 +12,13 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from sqlglot import exp
 
+from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
     ArrowBatch,
     ArrowTable,
+    Column,
     ColumnType,
     Declaration,
     Kind,
@@ -24,7 +26,7 @@ from skillian.connectors.base import (
     table_within_budget,
     tables_of,
 )
-from skillian.connectors.dbapi.rows import Column, arrow_schema, batches, column_type
+from skillian.connectors.dbapi.rows import batches, column_type
 from skillian.connectors.dialects import single_query
 from skillian.errors import QueryError, UnavailableError
 from skillian.tasks import BlockingCalls

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
 
+from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -24,7 +25,7 @@ from skillian.connectors.base import (
 )
 from skillian.connectors.mysql.errors import CannotConnectError, connect_error, statement_error
 from skillian.connectors.mysql.session import MySQLRows, MySQLSession
-from skillian.connectors.mysql.types import arrow_schema, column_type
+from skillian.connectors.mysql.types import column_type
 from skillian.errors import QueryError, UnavailableError
 from skillian.tasks import BlockingCalls
 

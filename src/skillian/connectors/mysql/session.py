@@ -13,9 +13,10 @@ from pymysql.constants import ER
 from pymysql.converters import encoders
 from pymysql.cursors import SSCursor
 
-from skillian.connectors.base import ArrowBatch
+from skillian.connectors.arrow import batch_of
+from skillian.connectors.base import ArrowBatch, Column
 from skillian.connectors.mysql.errors import CannotConnectError
-from skillian.connectors.mysql.types import Column, Field, arrow_batch, field_type
+from skillian.connectors.mysql.types import Field, array_of, field_type
 from skillian.errors import QueryError
 
 T = TypeVar("T")
@@ -203,7 +204,7 @@ class MySQLRows:
         if len(rows) < BATCH_ROWS and not self.ended:
             self.ended = True
             self._check_warnings()
-        return arrow_batch(self.columns, rows) if rows else None
+        return batch_of(self.columns, zip(*rows, strict=True), array_of) if rows else None
 
     def drain(self) -> None:
         """Read what the server has sent of a statement that is being stopped."""
