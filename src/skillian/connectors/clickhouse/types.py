@@ -1,14 +1,14 @@
 """ClickHouse's types, their Arrow types, and what a statement has to convert before reading."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyarrow import compute as pa_compute  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
 from skillian.connectors.arrow import arrow, batch_of, result_type
-from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, Column, ColumnType, Kind
 
 compute: Any = pa_compute  # pyarrow carries no types
 
@@ -26,9 +26,9 @@ _KINDS: dict[str, Kind] = {
     "DateTime": "timestamp",
     "DateTime64": "timestamp",
 }
+_NARROW = re.compile(r"U?Int(8|16|32)|Int64")
 # Types whose values Arrow does not show as what they are: an Enum as a number, a wide integer as
 # bytes, a DateTime as seconds.
-_NARROW = re.compile(r"U?Int(8|16|32)|Int64")
 _CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)")
 
 
@@ -70,7 +70,7 @@ def readable(statement: str, columns: Mapping[str, ColumnType]) -> str:
     return f"SELECT {', '.join(values)} FROM ({statement}) AS {inner}"  # noqa: S608 - names are quoted
 
 
-def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> ArrowBatch:
+def typed(batch: Any, columns: Sequence[Column], timezone: str) -> ArrowBatch:
     """Rows in the types of a result; a time without a zone is one of `timezone`.
 
     Raises `UnreadableColumnError` for a value that they do not hold: text that is not UTF-8, a
@@ -88,7 +88,7 @@ def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> Arrow
             cast.cast(arrow.decimal256(MAX_DIGITS, goal.scale))
         return cast
 
-    return batch_of(columns.items(), batch.columns, array, "exactly a {type} ({sql})")
+    return batch_of(columns, batch.columns, array, "exactly a {type} ({sql})")
 
 
 def _converted(name: str, kind: ColumnType) -> str:

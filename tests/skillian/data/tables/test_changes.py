@@ -39,7 +39,7 @@ AFTER = {"b": ROWS + 1, "matched": ROWS - 3, "differing": 2, "only_in_a": 1, "on
 
 BOUNDARIES: dict[str, tuple[Any, str]] = {
     "postgres": (postgres, "batches"),
-    "mysql": (MySQLSession, "rows"),
+    "mysql": (MySQLSession, "start"),
 }
 READS_STAGED = re.compile('FROM "(staged|kept)_')
 
