@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from threading import Thread
 from typing import ClassVar, Generic, TypeVar
 
@@ -28,6 +28,10 @@ from skillian.errors import QueryError
 from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
+
+
+class CannotConnectError(Exception):
+    """The server refused the connection; the first argument is the driver's error."""
 
 
 class StoppedError(Exception):
@@ -108,8 +112,12 @@ class ServerConnector(ABC, Generic[S]):
 
     keeps_catalog = False
     dialect: str
-    connections: ClassVar[int] = 0
-    """How many statements run at once, each on its own connection; 0: any number."""
+    connections: ClassVar[int] = 1_000_000
+    """How many statements run at once, each on its own connection; without a limit, so many."""
+    patience: ClassVar[float | None] = None
+    """How many seconds a statement waits until one of the connections is free; None: for ever."""
+    limits_sessions: ClassVar[bool] = False
+    """Whether a session has the same limit of time for all of its statements."""
     failures: tuple[type[Exception], ...]
     """What its sessions raise, besides `QueryError`."""
     keeps_time: ClassVar[bool] = False
@@ -118,10 +126,10 @@ class ServerConnector(ABC, Generic[S]):
     def __init__(self, name: str, timeout: float) -> None:
         self._name = name
         self._timeout = timeout
-        self._free = asyncio.Semaphore(self.connections) if self.connections else nullcontext()
+        self._free = asyncio.Semaphore(self.connections)
         self._calls = BlockingCalls()
         self._idle: list[S] = []
-        self._apart: set[S] = set()
+        self._busy: set[S] = set()
 
     @abstractmethod
     def new_session(self, seconds: float) -> S:
@@ -147,7 +155,7 @@ class ServerConnector(ABC, Generic[S]):
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT and yield its rows in batches, without a limit on their number."""
-        async with self.session() as session:
+        async with self.session(STREAM_TIMEOUT_SECONDS) as session:
             await self.work(session, lambda: session.start(statement, parameters))
             while (batch := await self.work(session, session.batch)) is not None:
                 yield batch
@@ -155,34 +163,38 @@ class ServerConnector(ABC, Generic[S]):
     async def aclose(self) -> None:
         """Stop running statements and disconnect; the next statement connects again."""
         await self._calls.stop()
-        for session in (*self._idle, *self._apart):
+        for session in (*self._idle, *self._busy):
             session.is_stopped = True
             await asyncio.to_thread(session.stop)
         self._idle.clear()
 
     async def read(self, read: Callable[[S], T]) -> T:
-        """What `read` returns for a session, which is kept for the next statement."""
-        async with self._free:
-            session = self._taken(self._timeout)
+        """What `read` returns for a session."""
+        async with self.session(self._timeout) as session:
+            return await self.work(session, lambda: read(session))
+
+    @asynccontextmanager
+    async def session(self, seconds: float) -> AsyncGenerator[S]:
+        """A session whose statements may run so long; it is kept for the next statement.
+
+        Raises `QueryError` if no connection becomes free.
+        """
+        await self._wait_for_free(seconds)
+        alike = seconds == self._timeout or not self.limits_sessions
+        session = self._idle.pop() if alike and self._idle else self.new_session(seconds)
+        session.seconds = seconds
+        self._busy.add(session)
+        try:
+            yield session
+        finally:
+            self._busy.discard(session)
             try:
-                return await self.work(session, lambda: read(session))
-            finally:
-                if session.is_usable:
+                if alike and session.is_usable:
                     self._idle.append(session)
                 else:
                     await asyncio.to_thread(session.stop)
-
-    @asynccontextmanager
-    async def session(self) -> AsyncGenerator[S]:
-        """A session for a stream, which is stopped at the end."""
-        async with self._free:
-            session = self._taken(STREAM_TIMEOUT_SECONDS)
-            self._apart.add(session)
-            try:
-                yield session
             finally:
-                self._apart.discard(session)
-                await asyncio.to_thread(session.stop)
+                self._free.release()
 
     async def work(self, session: S, work: Callable[[], T]) -> T:
         """What `work` returns, run in a thread; raises `QueryError` for what the server refuses."""
@@ -194,13 +206,16 @@ class ServerConnector(ABC, Generic[S]):
         except self.failures as error:
             raise self.explained(error, session.seconds) from None
 
-    def _taken(self, seconds: float) -> S:
-        """An idle session, if it may run a statement so long, or a new one."""
-        if self._idle and (self.keeps_time or self._idle[-1].seconds == seconds):
-            session = self._idle.pop()
-            session.seconds = seconds
-            return session
-        return self.new_session(seconds)
+    async def _wait_for_free(self, seconds: float) -> None:
+        patience = None if self.patience is None else min(seconds, self.patience)
+        try:
+            async with asyncio.timeout(patience):
+                await self._free.acquire()
+        except TimeoutError:
+            raise QueryError(
+                f"connection {self._name!r}: all {self.connections} of its connections are busy;"
+                " try again later"
+            ) from None
 
 
 class StateSession(Session):
@@ -230,7 +245,7 @@ class StateServerConnector(ServerConnector[H]):
     async def one_state(self) -> AsyncGenerator[Connector]:
         """A connector whose streams run in one transaction, one after another."""
         lock = asyncio.Lock()
-        async with self._states, self.session() as session:
+        async with self._states, self.session(STREAM_TIMEOUT_SECONDS) as session:
 
             async def stream(
                 statement: str, parameters: Mapping[str, object]

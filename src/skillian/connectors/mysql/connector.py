@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pymysql
 
 from skillian.connectors.base import TIMEOUT_SECONDS, ColumnType, Declaration, Table, tables_of
-from skillian.connectors.mysql.errors import CannotConnectError, connect_error, statement_error
+from skillian.connectors.mysql.errors import connect_error, statement_error
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.mysql.types import column_type
-from skillian.connectors.servers import StateServerConnector
+from skillian.connectors.servers import CannotConnectError, StateServerConnector
 from skillian.errors import QueryError, UnavailableError
 
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
@@ -55,6 +55,7 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
 
     dialect = "mysql"
     connections = 8
+    limits_sessions = True
     failures = (CannotConnectError, pymysql.MySQLError)
 
     def __init__(

@@ -4,6 +4,7 @@ import re
 
 from pymysql.constants import CR, ER
 
+from skillian.connectors.servers import CannotConnectError
 from skillian.errors import QueryError, too_slow
 
 STATEMENT_TIMEOUT = frozenset({1969, 3024})  # MariaDB's, MySQL's
@@ -31,10 +32,6 @@ _DENIED = frozenset(
 )
 # 'user'@'host', and the path of a file of the server.
 _PRIVATE = re.compile(r"'[^']*+'@'[^']*+'|'[./][^'/]*+/[^']*+'")
-
-
-class CannotConnectError(Exception):
-    """The server refused the connection; the first argument is the driver's error."""
 
 
 def connect_error(name: str, error: CannotConnectError) -> QueryError:

@@ -13,9 +13,8 @@ from pymysql.cursors import SSCursor
 
 from skillian.connectors.arrow import batch_of
 from skillian.connectors.base import ArrowBatch, ColumnType
-from skillian.connectors.mysql.errors import CannotConnectError
 from skillian.connectors.mysql.types import Field, array_of, field_type
-from skillian.connectors.servers import StateSession
+from skillian.connectors.servers import CannotConnectError, StateSession
 from skillian.errors import QueryError
 
 BATCH_ROWS = 8192
@@ -81,7 +80,8 @@ class MySQLSession(StateSession):
     def is_usable(self) -> bool:
         """Whether it is connected, and free for another statement."""
         connected = self._connection is not None and self._connection.open
-        return connected and self._ended and not self.is_stopped
+        idle = self._ended and not self._in_transaction
+        return connected and idle and not self.is_stopped
 
     def begin(self) -> None:
         """Start a transaction in which all statements read the state of now."""
