@@ -5,14 +5,9 @@ NULL, reads 30 February as 1 March, cuts decimals, and lets sums and integers ov
 these fails, or is exact. The connector's settings make names, joins and aggregates standard.
 """
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 from sqlglot import exp
 
-from skillian.connectors.dialects import adapter, call, filled, replaced
-from skillian.errors import QueryError
+from skillian.connectors.dialects import Change, adapter, call, codes_of, filled, replaced
 
 _Type = exp.DataType.Type
 _WIDE = "Decimal(76, 0)"
@@ -53,8 +48,7 @@ _PARSED = (
     " CAST(toString(parseDateTime64(assumeNotNull(v), {format})) AS DateTime64(6)))"
 )
 _PART = "arrayElement(splitByString({delimiter}, ifNull(v, '')), {place})"
-_CODE = re.compile(r"%-?.", re.DOTALL)
-_READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b", "%%"])
+_READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b"])
 _WRITTEN = _READ | {"%a", "%I", "%p", "%G", "%V", "%u", "%w"}
 
 
@@ -140,24 +134,18 @@ def _function(node: exp.Anonymous) -> exp.Expr:
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
-    pattern = exp.Literal.string(_checked_format(node, _WRITTEN))
-    return call("formatDateTime", _inner(node.this), pattern)
+    return call("formatDateTime", _inner(node.this), _format(node, _WRITTEN))
 
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
-    pattern = exp.Literal.string(_checked_format(node, _READ)).sql("clickhouse")
+    pattern = _format(node, _READ).sql("clickhouse")
     return filled(_PARSED.format(format=pattern), "clickhouse", v=_inner(node.this))
 
 
-def _checked_format(node: exp.Expr, known: frozenset[str]) -> str:
-    form = node.args["format"].name
-    for code in _CODE.findall(form):
-        if code not in known:
-            raise QueryError(
-                f"`format: {form}`: ClickHouse has no equivalent of {code}; known:"
-                f" {' '.join(sorted(known))}"
-            )
-    return str(form)
+def _format(node: exp.Expr, known: frozenset[str]) -> exp.Literal:
+    form: str = node.args["format"].name
+    codes_of(form, known, "ClickHouse")
+    return exp.Literal.string(form)
 
 
 def _checked(value: exp.Expr, cast: str) -> exp.Expr:
@@ -185,7 +173,7 @@ def _inner(node: exp.Expr) -> exp.Expr:
     return replaced(node, adapt)
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
+_CHANGES: dict[type[exp.Expr], Change] = {
     exp.Anonymous: _function,
     exp.Cast: _cast,
     exp.IntDiv: "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))",
