@@ -108,6 +108,10 @@ class ServerConnector(ABC, Generic[S]):
     Args:
         name: The connection's name in the configuration; messages use it in place of the URL.
         timeout: How many seconds a statement may run.
+        new_session: Returns a session whose statements may run so many seconds; its first
+            statement connects.
+        explain: What one of `failures` says of a statement, by the name of the connection and the
+            limit of time.
     """
 
     keeps_catalog = False
@@ -123,21 +127,23 @@ class ServerConnector(ABC, Generic[S]):
     keeps_time: ClassVar[bool] = False
     """Whether the limit of time is kept here, and not by the server."""
 
-    def __init__(self, name: str, timeout: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        timeout: float,
+        new_session: Callable[[float], S],
+        explain: Callable[[str, Exception, float], QueryError],
+    ) -> None:
         self._name = name
         self._timeout = timeout
+        self._new_session = new_session
+        self._explain = explain
         self._free = asyncio.Semaphore(self.connections)
         self._calls = BlockingCalls()
         self._idle: list[S] = []
         self._busy: set[S] = set()
-
-    @abstractmethod
-    def new_session(self, seconds: float) -> S:
-        """A session whose statements may run so long; its first statement connects."""
-
-    @abstractmethod
-    def explained(self, error: Exception, seconds: float) -> QueryError:
-        """What one of `failures` says of a statement with this limit of time."""
+        # The holder of a state also runs statements outside of it, which need connections.
+        self._states = asyncio.Semaphore(self.connections // 2)
 
     @abstractmethod
     async def catalog(self) -> tuple[Table, ...]:
@@ -181,7 +187,7 @@ class ServerConnector(ABC, Generic[S]):
         """
         await self._wait_for_free(seconds)
         alike = seconds == self._timeout or not self.limits_sessions
-        session = self._idle.pop() if alike and self._idle else self.new_session(seconds)
+        session = self._idle.pop() if alike and self._idle else self._new_session(seconds)
         session.seconds = seconds
         self._busy.add(session)
         try:
@@ -204,7 +210,7 @@ class ServerConnector(ABC, Generic[S]):
         except StoppedError:
             raise QueryError(f"connection {self._name!r}: the statement was stopped") from None
         except self.failures as error:
-            raise self.explained(error, session.seconds) from None
+            raise self._explain(self._name, error, session.seconds) from None
 
     async def _wait_for_free(self, seconds: float) -> None:
         patience = None if self.patience is None else min(seconds, self.patience)
@@ -235,11 +241,6 @@ H = TypeVar("H", bound=StateSession)
 
 class StateServerConnector(ServerConnector[H]):
     """The common part of connectors to servers whose transactions hold a state."""
-
-    def __init__(self, name: str, timeout: float) -> None:
-        super().__init__(name, timeout)
-        # The holder of a state also runs statements outside of it, which need connections.
-        self._states = asyncio.Semaphore(self.connections // 2)
 
     @asynccontextmanager
     async def one_state(self) -> AsyncGenerator[Connector]:

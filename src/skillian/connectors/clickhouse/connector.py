@@ -16,7 +16,7 @@ from skillian.connectors.clickhouse.errors import StatementError, explained
 from skillian.connectors.clickhouse.session import ClickHouseServer, ClickHouseStatement
 from skillian.connectors.clickhouse.types import column_type, is_nullable
 from skillian.connectors.servers import ServerConnector
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import UnavailableError
 
 _CATALOG = """
 SELECT c."database" AS "database", c."table" AS "table", c."name" AS "name", c."type" AS "type",
@@ -52,8 +52,10 @@ class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
         timezone: str = "UTC",
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        super().__init__(name, timeout)
-        self._server = ClickHouseServer(login, timezone)
+        server = self._server = ClickHouseServer(login, timezone)
+        super().__init__(
+            name, timeout, lambda seconds: ClickHouseStatement(server, seconds), explained
+        )
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -94,14 +96,6 @@ class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
         return tuple(
             replace(table, remark=_remark(engines[table.schema, table.name])) for table in tables
         )
-
-    def new_session(self, seconds: float) -> ClickHouseStatement:
-        """A statement that may run so long."""
-        return ClickHouseStatement(self._server, seconds)
-
-    def explained(self, error: Exception, seconds: float) -> QueryError:
-        """What is wrong with a statement, or what to check where it cannot connect."""
-        return explained(self._name, error, seconds)
 
     async def aclose(self) -> None:
         """Stop running statements and disconnect; the next statement connects again."""

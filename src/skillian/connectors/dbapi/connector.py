@@ -75,8 +75,9 @@ class DBAPIConnector(ServerConnector["DBAPISession"]):
         timeout: float = TIMEOUT_SECONDS,
         errors: tuple[type[Exception], ...] = (),
     ) -> None:
-        super().__init__(name, timeout)
-        self._connect = connect
+        super().__init__(
+            name, timeout, lambda seconds: DBAPISession(self, connect, seconds), _explained
+        )
         self.failures = (*errors, OSError, RuntimeError, ValueError)
 
     @classmethod
@@ -141,15 +142,6 @@ class DBAPIConnector(ServerConnector["DBAPISession"]):
                 for schema, table, column, kind, scale, nullable in rows
             ),
         )
-
-    def new_session(self, seconds: float) -> "DBAPISession":
-        """A session whose statements may run so long."""
-        return DBAPISession(self, self._connect, seconds)
-
-    def explained(self, error: Exception, seconds: float) -> QueryError:  # noqa: ARG002 - it is kept here
-        """The driver's message on one line, and without addresses."""
-        text = _PRIVATE.sub("…", str(error).partition("\n")[0])
-        return QueryError(f"connection {self._name!r}: {text}")
 
     def bound(self, statement: str, parameters: Mapping[str, object]) -> tuple[str, Any]:
         """A SELECT as the driver takes it, and its values.
@@ -261,6 +253,12 @@ class DBAPISession(Session):
         else:
             self._cursor.execute(statement)
         return self._cursor
+
+
+def _explained(name: str, error: Exception, _: float) -> QueryError:
+    """The driver's message on one line, and without addresses."""
+    text = _PRIVATE.sub("…", str(error).partition("\n")[0])
+    return QueryError(f"connection {name!r}: {text}")
 
 
 def decoded(text: str | None) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pymysql
 
 from skillian.connectors.base import TIMEOUT_SECONDS, ColumnType, Declaration, Table, tables_of
-from skillian.connectors.mysql.errors import connect_error, statement_error
+from skillian.connectors.mysql.errors import explained
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.mysql.types import column_type
 from skillian.connectors.servers import CannotConnectError, StateServerConnector
@@ -61,8 +61,7 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
     def __init__(
         self, login: Mapping[str, Any], name: str, timeout: float = TIMEOUT_SECONDS
     ) -> None:
-        super().__init__(name, timeout)
-        self._login = login
+        super().__init__(name, timeout, lambda seconds: MySQLSession(login, seconds), explained)
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -118,16 +117,6 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
             for schema, table, column in stored
             if (schema, table, f"json_valid(`{column.replace('`', '``')}`)") in clauses
         }
-
-    def new_session(self, seconds: float) -> MySQLSession:
-        """A session whose statements may run so long."""
-        return MySQLSession(self._login, seconds)
-
-    def explained(self, error: Exception, seconds: float) -> QueryError:
-        """What to check where it cannot connect, or what is wrong with a statement."""
-        if isinstance(error, CannotConnectError):
-            return connect_error(self._name, error)
-        return statement_error(self._name, error, seconds)
 
 
 def _names(row: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from skillian.connectors.base import TIMEOUT_SECONDS, Table
-from skillian.connectors.postgres.errors import connect_error, statement_error
+from skillian.connectors.postgres.errors import explained
 from skillian.connectors.postgres.session import PostgresSession
 from skillian.connectors.servers import CannotConnectError, StateServerConnector
 from skillian.errors import QueryError, UnavailableError
@@ -53,8 +53,8 @@ class PostgresConnector(StateServerConnector[PostgresSession]):
     def __init__(
         self, name: str, options: Mapping[str, str], timeout: float = TIMEOUT_SECONDS
     ) -> None:
-        super().__init__(name, timeout)
-        self._conninfo = make_conninfo("", **{**_NETWORK, **options})
+        login = make_conninfo("", **{**_NETWORK, **options})
+        super().__init__(name, timeout, lambda seconds: PostgresSession(login, seconds), explained)
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - the URL has no paths
@@ -75,17 +75,7 @@ class PostgresConnector(StateServerConnector[PostgresSession]):
 
     async def catalog(self) -> tuple[Table, ...]:
         """The relations that the role may read; those of the default schema first."""
-        return await self.read(lambda session: session.catalog())
-
-    def new_session(self, seconds: float) -> PostgresSession:
-        """A session whose statements may run so long."""
-        return PostgresSession(self._conninfo, seconds)
-
-    def explained(self, error: Exception, seconds: float) -> QueryError:
-        """What to check where it cannot connect, or what is wrong with a statement."""
-        if isinstance(error, CannotConnectError):
-            return connect_error(self._name, error)
-        return statement_error(self._name, error, seconds)
+        return await self.read(PostgresSession.catalog)
 
     async def work(self, session: PostgresSession, work: Callable[[], T]) -> T:
         """What `work` returns; raises `QueryError` also if the server itself keeps no time."""

@@ -25,15 +25,15 @@ _REFUSALS = {
 _UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
 
 
-def connect_error(name: str, error: CannotConnectError) -> QueryError:
-    """What to check where connection `name` could not be opened."""
-    text = str(error.args[0])
-    fix = next((fix for known, fix in _REFUSALS.items() if known in text), _UNREACHABLE)
-    return QueryError(f"connection {name!r}: {fix}")
+def explained(name: str, error: Exception, seconds: float) -> QueryError:
+    """What to check where connection `name` could not be opened, or what a statement did wrong.
 
-
-def statement_error(name: str, error: Exception, seconds: float) -> QueryError:
-    """What went wrong with a statement on connection `name`, with this time limit."""
+    `seconds` is the limit of its time.
+    """
+    if isinstance(error, CannotConnectError):
+        refused = str(error.args[0])
+        fix = next((fix for known, fix in _REFUSALS.items() if known in refused), _UNREACHABLE)
+        return QueryError(f"connection {name!r}: {fix}")
     primary, state = None, ""
     if isinstance(error, psycopg.Error):
         primary, state = error.diag.message_primary, error.sqlstate or ""

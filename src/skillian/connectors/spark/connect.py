@@ -61,7 +61,12 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
     def __init__(
         self, url: str, database: str | None, name: str, timeout: float = TIMEOUT_SECONDS
     ) -> None:
-        super().__init__(name, timeout)
+        super().__init__(
+            name,
+            timeout,
+            lambda seconds: SparkStatement(self._opened, next(self._tags), seconds),
+            _explained,
+        )
         self._url = url
         self._database = database
         self._lock = Lock()
@@ -97,15 +102,6 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
             )
 
         return await self.read(read)
-
-    def new_session(self, seconds: float) -> "SparkStatement":
-        """A statement that may run so long."""
-        return SparkStatement(self._opened, next(self._tags), seconds)
-
-    def explained(self, error: Exception, seconds: float) -> QueryError:  # noqa: ARG002 - it is kept here
-        """Spark's message, or what to check where there is none."""
-        reason = plain(error) or "the server does not answer; check its address and token"
-        return QueryError(f"connection {self._name!r}: {reason}")
 
     async def aclose(self) -> None:
         """End the session on the server; its running statements stop."""
@@ -196,6 +192,11 @@ class SparkStatement(Session):
         if not self._ended:
             self.kill()
             self._ended = True
+
+
+def _explained(name: str, error: Exception, _: float) -> QueryError:
+    reason = plain(error) or "the server does not answer; check its address and token"
+    return QueryError(f"connection {name!r}: {reason}")
 
 
 def _batches(frame: Any) -> Iterator[Any]:
