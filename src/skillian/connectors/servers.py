@@ -169,10 +169,12 @@ class ServerConnector(ABC, Generic[S]):
     async def aclose(self) -> None:
         """Stop running statements and disconnect; the next statement connects again."""
         await self._calls.stop()
-        for session in (*self._idle, *self._busy):
+        sessions = (*self._idle, *self._busy)
+        self._idle.clear()
+        self._busy.clear()
+        for session in sessions:
             session.is_stopped = True
             await asyncio.to_thread(session.stop)
-        self._idle.clear()
 
     async def read(self, read: Callable[[S], T]) -> T:
         """What `read` returns for a session."""
@@ -193,12 +195,13 @@ class ServerConnector(ABC, Generic[S]):
         try:
             yield session
         finally:
-            self._busy.discard(session)
             try:
-                if alike and session.is_usable:
-                    self._idle.append(session)
-                else:
-                    await asyncio.to_thread(session.stop)
+                if session in self._busy:  # otherwise `aclose` stops it
+                    self._busy.discard(session)
+                    if alike and session.is_usable:
+                        self._idle.append(session)
+                    else:
+                        await asyncio.to_thread(session.stop)
             finally:
                 self._free.release()
 

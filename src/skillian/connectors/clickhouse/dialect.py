@@ -7,7 +7,7 @@ these fails, or is exact. The connector's settings make names, joins and aggrega
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import Change, adapter, call, codes_of, filled, replaced
+from skillian.connectors.dialects import Casts, Change, adapter, call, codes_of, filled, replaced
 
 _Type = exp.DataType.Type
 _WIDE = "Decimal(76, 0)"
@@ -69,11 +69,6 @@ def _materialized(node: exp.Query) -> exp.Expr:
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
-    goal = node.to.this
-    if goal == _Type.TEXT:
-        return _to_text(node)
-    if goal == _Type.DATE or goal in _TIMESTAMPS:
-        return _to_moment(node)
     if isinstance(node.this, exp.Literal) and node.this.is_number:
         # ClickHouse reads a number of more than 64 bits as a float.
         return _plain(exp.Literal.string(node.this.name), _name(node.to))
@@ -93,18 +88,11 @@ def _checked_cast(node: exp.Cast) -> str:
     return _CAST.format(type=name)
 
 
-def _to_text(node: exp.Cast) -> exp.Expr:
-    value, kind = _inner(node.this), node.this.type
-    if kind is not None and kind.this == _Type.DECIMAL:
-        # A cast to text drops trailing zeros.
-        scale = kind.expressions[1].copy() if len(kind.expressions) > 1 else exp.Literal.number(0)
-        return call("toDecimalString", value, scale.this or scale)
-    if kind is None or kind.this not in {_Type.TIMESTAMP, _Type.TIMESTAMPTZ}:
-        return _plain(value, "String")
-    if kind.this == _Type.TIMESTAMP:
-        return filled(_MOMENT_TEXT.format(zone=""), "clickhouse", v=value)
-    text = filled(_MOMENT_TEXT.format(zone=", 'UTC'"), "clickhouse", v=value)
-    return call("concat", text, exp.Literal.string("+00"))
+def _decimal_text(node: exp.Cast) -> exp.Expr:
+    # A cast to text drops trailing zeros.
+    kind: exp.DataType = node.this.type
+    scale = kind.expressions[1].copy() if len(kind.expressions) > 1 else exp.Literal.number(0)
+    return call("toDecimalString", _inner(node.this), scale.this or scale)
 
 
 def _to_moment(node: exp.Cast) -> exp.Expr:
@@ -187,4 +175,11 @@ _CHANGES: dict[type[exp.Expr], Change] = {
     # ClickHouse would turn the German sharp s into two letters.
     exp.Upper: "upperUTF8(replaceAll(v, 'ß', 'ẞ'))",
 }
-_change = adapter("clickhouse", _CHANGES)
+_CASTS: Casts = {
+    _Type.TEXT: "CAST(v AS String)",
+    (_Type.TEXT, _Type.DECIMAL): _decimal_text,
+    (_Type.TEXT, _Type.TIMESTAMP): _MOMENT_TEXT.format(zone=""),
+    (_Type.TEXT, _Type.TIMESTAMPTZ): f"concat({_MOMENT_TEXT}, '+00')".format(zone=", 'UTC'"),
+    **dict.fromkeys((_Type.DATE, *_TIMESTAMPS), _to_moment),
+}
+_change = adapter("clickhouse", _CHANGES, _CASTS)
