@@ -104,15 +104,20 @@ class PostgresSession(StateSession):
         if connection is None or connection.closed:
             return
         self._killed = self._killed or time.monotonic()
-        with suppress(psycopg.Error, OSError):
+        with suppress(psycopg.Error):
             connection.cancel_safe(timeout=_STOP_SECONDS)
-            if time.monotonic() - self._killed > _STOP_SECONDS:
-                with socket(fileno=os.dup(connection.fileno())) as line:
-                    line.shutdown(SHUT_RDWR)
+        if time.monotonic() - self._killed > _STOP_SECONDS:
+            with (
+                suppress(psycopg.Error, OSError),
+                socket(fileno=os.dup(connection.fileno())) as line,
+            ):
+                line.shutdown(SHUT_RDWR)
 
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
         self.end_statement()
+        if self._killer is not None:  # it uses the connection
+            self._killer.join()
         if self._connection is not None:
             self._connection.close()
 
@@ -151,6 +156,7 @@ class PostgresSession(StateSession):
             with suppress(psycopg.OperationalError):
                 self._connection.execute(begin)
                 return self._connection
+            self._connection.close()
         try:
             self._connection = psycopg.connect(
                 self._conninfo,
