@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from skillian.connectors import ENGINES
-from skillian.connectors.dialects import Adapt, Change, adapter, replaced
+from skillian.connectors.dialects import Adapt, Casts, Change, adapter, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -44,7 +44,7 @@ def vendor_rules(
         )
 
     changes = {kind: change or refuse for kind, change in functions.items()}
-    casts = {
+    casts: Casts = {
         _Type.INT128: f"CAST(v AS {whole})",
         _Type.TEXT: text,
         (_Type.TEXT, _Type.TIMESTAMPTZ): timestamptz,
