@@ -63,15 +63,6 @@ class SingleFlight(Generic[T]):
             del self._flights[key]
 
 
-def unless_cancelled(error: Exception) -> BaseException:
-    """The error, or, if the current task is being cancelled, the cancellation that caused it.
-
-    Otherwise, who handles the error would go on as if nobody had cancelled the task.
-    """
-    task = asyncio.current_task()
-    return asyncio.CancelledError() if task is not None and task.cancelling() else error
-
-
 async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
     """Run all at once and return their results; the first failure cancels the others.
 

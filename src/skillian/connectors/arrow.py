@@ -1,14 +1,16 @@
 """The Arrow types of the rows of a statement, by the kinds of their columns."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, Column, ColumnType, Kind
 from skillian.errors import UnreadableColumnError
 
 arrow: Any = pyarrow  # it carries no types
+
+Values = TypeVar("Values")
 
 _TYPES: dict[Kind, Any] = {
     "text": arrow.string(),
@@ -27,11 +29,14 @@ def arrow_type(kind: ColumnType) -> Any:
     return arrow.decimal128(MAX_DIGITS, kind.scale) if kind.kind == "decimal" else _TYPES[kind.kind]
 
 
-def arrow_schema(
-    columns: Iterable[tuple[str, ColumnType]], type_of: Callable[[ColumnType], Any] = arrow_type
-) -> Any:
-    """The `pyarrow.Schema` of a result; `type_of` gives the type of each column."""
-    return arrow.schema([(name, type_of(kind)) for name, kind in columns])
+def result_type(kind: ColumnType) -> Any:
+    """The Arrow type for a column of a result, in which a whole number may be wide."""
+    return arrow.decimal128(MAX_DIGITS, 0) if kind.wide else arrow_type(kind)
+
+
+def arrow_schema(columns: Iterable[Column]) -> Any:
+    """The `pyarrow.Schema` of a result."""
+    return arrow.schema([(name, result_type(kind)) for name, kind in columns])
 
 
 def empty_batch(schema: Any) -> ArrowBatch:
@@ -41,8 +46,34 @@ def empty_batch(schema: Any) -> ArrowBatch:
     return batch
 
 
-def unreadable(name: str, kind: str, error: Exception) -> UnreadableColumnError:
-    """The error for a column with a value that its type, of this name, does not hold."""
-    return UnreadableColumnError(
-        name, f"holds a value that is not {kind}: {error}", "declare `type: text` for its dimension"
-    )
+def batch_of(
+    columns: Iterable[Column],
+    values: Iterable[Values],
+    array: Callable[[Values, ColumnType], Any],
+    expected: str = "a valid {sql}",
+) -> ArrowBatch:
+    """The rows of a result as a `pyarrow.RecordBatch`.
+
+    Args:
+        columns: The columns of the result.
+        values: The values of each column.
+        array: Makes the Arrow array of a column, of its `result_type`.
+        expected: What a value should be, for a message, by the `type` in Arrow and in `sql`.
+
+    Raises:
+        UnreadableColumnError: A value is not one of its column's type.
+    """
+    arrays: list[Any] = []
+    named = [*columns]
+    for (name, kind), each in zip(named, values, strict=True):
+        try:
+            arrays.append(array(each, kind))
+        except (arrow.ArrowInvalid, ValueError, TypeError, ArithmeticError) as error:
+            goal = expected.format(sql=kind.sql, type=result_type(kind))
+            raise UnreadableColumnError(
+                name,
+                f"holds a value that is not {goal}: {error}",
+                "declare `type: text` for its dimension",
+            ) from None
+    batch: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(named))
+    return batch

@@ -35,11 +35,23 @@ FRAMES = "frames"
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type: its kind, its name in the database, and the scale of a decimal."""
+    """A column's type.
+
+    Attributes:
+        kind: Its kind.
+        sql: Its name in the database.
+        scale: The digits of a decimal after the point.
+        wide: Whether a whole number may have more than 64 bits; results hold it as a decimal.
+    """
 
     kind: Kind
     sql: str
     scale: int = 0
+    wide: bool = field(default=False, compare=False)
+
+
+Column = tuple[str, ColumnType]
+"""A column of a result: its name, which may repeat, and its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,35 +231,28 @@ class Connector(Protocol):
         ...
 
 
-class ResultBudget:
-    """What the result of one statement may still take before it is refused."""
-
-    def __init__(self) -> None:
-        self._rows = self._bytes = 0
-
-    def spend(self, batch: ArrowBatch) -> None:
-        """Count a batch; raises `QueryError` beyond `ROW_BUDGET` rows or `BYTE_BUDGET` bytes."""
-        self._rows += batch.num_rows
-        self._bytes += batch.nbytes
-        if self._rows > ROW_BUDGET or self._bytes > BYTE_BUDGET:
-            raise QueryError(
-                f"the result is larger than {ROW_BUDGET} rows or {BYTE_BUDGET >> 20} MB;"
-                " narrow it with filters, or group by fewer dimensions"
-            )
-
-
 def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTable:
-    """All batches as one table; raises `QueryError` for one that exceeds the budget.
+    """All batches as one table.
 
     Args:
         batches: The rows; the iterator may block.
         schema: The `pyarrow.Schema` of the table, which may have no rows.
+
+    Raises:
+        QueryError: They are more than `ROW_BUDGET` rows or `BYTE_BUDGET` bytes.
     """
     from skillian.connectors.arrow import arrow  # noqa: PLC0415 - slow to load
 
-    budget, kept = ResultBudget(), list[ArrowBatch]()
+    rows = size = 0
+    kept: list[ArrowBatch] = []
     for batch in batches:
-        budget.spend(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows > ROW_BUDGET or size > BYTE_BUDGET:
+            raise QueryError(
+                f"the result is larger than {ROW_BUDGET} rows or {BYTE_BUDGET >> 20} MB;"
+                " narrow it with filters, or group by fewer dimensions"
+            )
         kept.append(batch)
     table: ArrowTable = arrow.Table.from_batches(kept, schema)
     return table

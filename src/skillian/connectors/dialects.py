@@ -4,7 +4,8 @@ The module that an engine names as its `rules` has a function `adapt`: it return
 replaces one node of the tree, and raises `QueryError` where the database has no equivalent.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, cast
@@ -14,6 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from skillian.connectors import ENGINES
+from skillian.errors import QueryError
 
 MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 """The texts that are read as timestamps."""
@@ -32,6 +34,12 @@ QUOTIENT = "((v) - (v) % (w)) / (w)"
 _PARTS = ("this", "expression", "format", "fill_pattern", "start", "length", "replacement")
 Adapt = Callable[[exp.Expr], exp.Expr]
 """Returns the replacement of a node; raises `QueryError` where there is no equivalent."""
+Change = Callable[[Any], exp.Expr] | str
+"""An `Adapt`, or a template with the parts of the node, which are adapted too, as `v`, `w`, `x`."""
+Casts = Mapping[exp.DType | tuple[exp.DType, exp.DType], Change]
+"""Changes of casts by their types, or by that and the type of the value, which counts first."""
+_CODE = re.compile(r"(?P<code>%-?.)|(?P<text>[^%]+|%)", re.DOTALL)
+_NO_CASTS: Casts = {}
 
 
 def compile_sql(tree: exp.Expr, dialect: str) -> str:
@@ -52,21 +60,42 @@ def _adapter(dialect: str) -> Adapt | None:
 
 
 def adapter(
-    dialect: str, changes: Mapping[type[exp.Expr], Callable[[Any], exp.Expr] | str]
+    dialect: str, changes: Mapping[type[exp.Expr], Change], casts: Casts = _NO_CASTS
 ) -> Adapt:
-    """The `adapt` that changes each kind of node as this says, and leaves all others.
+    """The `adapt` that changes each kind of node, and each cast, as these say, and no others.
 
-    A template has the parts of the node, which are adapted too, as `v`, `w` and `x`.
+    `dialect` is that of the templates.
     """
 
     def adapt(node: exp.Expr) -> exp.Expr:
         change = changes.get(type(node))
+        if isinstance(node, exp.Cast):
+            goal, kind = node.to.this, node.this.type
+            of_both = None if kind is None else casts.get((goal, kind.this))
+            change = of_both or casts.get(goal, change)
         if isinstance(change, str):
             value = of_parts(change, dialect, node, adapt)
-            return value.this if isinstance(value.this, exp.Func) else value
+            is_call = isinstance(value.this, exp.Func) and not isinstance(value.this, exp.Binary)
+            return value.this if is_call else value
         return node if change is None else change(node)
 
     return adapt
+
+
+def codes_of(form: str, known: Collection[str], database: str) -> list[tuple[str, str]]:
+    """A pattern of strftime as its codes and the texts between them; one of each pair is empty.
+
+    `%%` is the text `%`. Raises `QueryError` for a code that is not one of `known`.
+    """
+    parts = [(match["code"] or "", match["text"] or "") for match in _CODE.finditer(form)]
+    parts = [("", "%") if code == "%%" else (code, text) for code, text in parts]
+    for code, _ in parts:
+        if code and code not in known:
+            raise QueryError(
+                f"`format: {form}`: {database} has no equivalent of {code}; known:"
+                f" {' '.join(sorted(known))}"
+            )
+    return parts
 
 
 def of_parts(template: str, dialect: str, node: exp.Expr, adapt: Adapt) -> exp.Expr:

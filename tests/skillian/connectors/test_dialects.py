@@ -214,10 +214,9 @@ async def test_a_text_that_does_not_fit_is_named(server: Connector) -> None:
 def test_a_code_that_means_something_else_there_is_refused(
     dialect: str, build: Build, code: str
 ) -> None:
-    said = {"mysql": f"`format: .*MySQL has no equivalent of {code}; known: "}
+    title = {"mysql": "MySQL", "postgres": "PostgreSQL"}[dialect]
     with pytest.raises(
-        QueryError,
-        match=said.get(dialect, f"PostgreSQL has no equivalent of format {code}; use %Y"),
+        QueryError, match=f"`format: .*{title} has no equivalent of {code}; known: "
     ):
         compile_sql(exp.Select(expressions=[build(exp.Literal.string("x"))]), dialect)
 

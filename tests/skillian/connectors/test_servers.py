@@ -24,7 +24,7 @@ from tests.support.waits import soon
 
 from skillian.connectors import connect
 from skillian.connectors.base import HoldsState
-from skillian.connectors.mysql.connector import MAX_CONNECTIONS
+from skillian.connectors.mysql.connector import MySQLConnector
 from skillian.errors import QueryError
 
 of_each_server = pytest.mark.parametrize("opened", SERVERS, indirect=True)
@@ -77,7 +77,7 @@ async def test_connections_are_few_used_again_and_replaced(opened: Opened, conne
     rows = [table.to_pylist()[0] for table in tables]
     assert [row["n"] for row in rows] == [*range(50)]
     connections = {row["id"] for row in rows}
-    assert len(connections) <= MAX_CONNECTIONS
+    assert len(connections) <= MySQLConnector.connections
     [again] = (await connector.run(statement, {"p0": 1})).to_pylist()
     assert again["id"] in connections
     for each in connections:

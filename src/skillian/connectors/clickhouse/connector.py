@@ -2,34 +2,21 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo
 
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
-from skillian.connectors.base import (
-    STREAM_TIMEOUT_SECONDS,
-    TIMEOUT_SECONDS,
-    ArrowBatch,
-    ArrowTable,
-    ColumnType,
-    Declaration,
-    Table,
-    table_within_budget,
-    tables_of,
-)
+from skillian.connectors.base import TIMEOUT_SECONDS, Declaration, Table, tables_of
 from skillian.connectors.clickhouse.errors import StatementError, explained
 from skillian.connectors.clickhouse.session import ClickHouseServer, ClickHouseStatement
-from skillian.connectors.clickhouse.statement import bound, checked
 from skillian.connectors.clickhouse.types import column_type, is_nullable
+from skillian.connectors.servers import ServerConnector
 from skillian.errors import UnavailableError
-from skillian.tasks import BlockingCalls
-
-T = TypeVar("T")
 
 _CATALOG = """
 SELECT c."database" AS "database", c."table" AS "table", c."name" AS "name", c."type" AS "type",
@@ -45,7 +32,7 @@ _OPTIONS = ("secure", "ca_cert", "timezone")
 _SECURE = {"true": True, "false": False}
 
 
-class ClickHouseConnector:
+class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
     """A `Connector` to one server.
 
     Args:
@@ -56,7 +43,7 @@ class ClickHouseConnector:
     """
 
     dialect = "clickhouse"
-    keeps_catalog = False
+    failures = (ClickHouseError, StatementError, OSError)
 
     def __init__(
         self,
@@ -65,11 +52,10 @@ class ClickHouseConnector:
         timezone: str = "UTC",
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._name = name
-        self._timeout = timeout
-        self._server = ClickHouseServer(login, timezone)
-        self._calls = BlockingCalls()
-        self._streams: set[ClickHouseStatement] = set()
+        server = self._server = ClickHouseServer(login, timezone)
+        super().__init__(
+            name, timeout, lambda seconds: ClickHouseStatement(server, seconds), explained
+        )
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -111,61 +97,10 @@ class ClickHouseConnector:
             replace(table, remark=_remark(engines[table.schema, table.name])) for table in tables
         )
 
-    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """The columns of a SELECT without parameters, without running it."""
-
-        def columns(running: ClickHouseStatement) -> Mapping[str, ColumnType]:
-            running.describe(checked(statement, {}), {})
-            return running.columns
-
-        return await self._read(columns)
-
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT with named parameters and return its rows, within the budget."""
-        values = bound(parameters)
-
-        def table(running: ClickHouseStatement) -> ArrowTable:
-            running.start(checked(statement, values), values)
-            return table_within_budget(iter(running.batch, None), running.schema)
-
-        return await self._read(table)
-
-    async def stream(
-        self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and yield its rows in batches, without a limit on their number."""
-        values = bound(parameters)
-        text = checked(statement, values)
-        running = ClickHouseStatement(self._server, STREAM_TIMEOUT_SECONDS)
-        self._streams.add(running)
-        try:
-            await self._work(running, lambda: running.start(text, values))
-            while (batch := await self._work(running, running.batch)) is not None:
-                yield batch
-        finally:
-            self._streams.discard(running)
-            await asyncio.to_thread(running.close)
-
     async def aclose(self) -> None:
         """Stop running statements and disconnect; the next statement connects again."""
-        await self._calls.stop()
-        while self._streams:
-            self._streams.pop().interrupt()
+        await super().aclose()
         await asyncio.to_thread(self._server.close)
-
-    async def _read(self, read: Callable[[ClickHouseStatement], T]) -> T:
-        running = ClickHouseStatement(self._server, self._timeout)
-        try:
-            return await self._work(running, lambda: read(running))
-        finally:
-            await asyncio.to_thread(running.close)
-
-    async def _work(self, running: ClickHouseStatement, work: Callable[[], T]) -> T:
-        # The server enforces the time limit.
-        try:
-            return await self._calls.run(work, running.interrupt)
-        except (ClickHouseError, StatementError, OSError) as error:
-            raise explained(self._name, error, running.seconds) from None
 
 
 def _remark(engine: str) -> str:

@@ -5,14 +5,9 @@ NULL, reads 30 February as 1 March, cuts decimals, and lets sums and integers ov
 these fails, or is exact. The connector's settings make names, joins and aggregates standard.
 """
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 from sqlglot import exp
 
-from skillian.connectors.dialects import adapter, call, filled, replaced
-from skillian.errors import QueryError
+from skillian.connectors.dialects import Casts, Change, adapter, call, codes_of, filled, replaced
 
 _Type = exp.DataType.Type
 _WIDE = "Decimal(76, 0)"
@@ -53,8 +48,7 @@ _PARSED = (
     " CAST(toString(parseDateTime64(assumeNotNull(v), {format})) AS DateTime64(6)))"
 )
 _PART = "arrayElement(splitByString({delimiter}, ifNull(v, '')), {place})"
-_CODE = re.compile(r"%-?.", re.DOTALL)
-_READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b", "%%"])
+_READ = frozenset(["%Y", "%y", "%m", "%d", "%H", "%M", "%S", "%f", "%j", "%b"])
 _WRITTEN = _READ | {"%a", "%I", "%p", "%G", "%V", "%u", "%w"}
 
 
@@ -75,11 +69,6 @@ def _materialized(node: exp.Query) -> exp.Expr:
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
-    goal = node.to.this
-    if goal == _Type.TEXT:
-        return _to_text(node)
-    if goal == _Type.DATE or goal in _TIMESTAMPS:
-        return _to_moment(node)
     if isinstance(node.this, exp.Literal) and node.this.is_number:
         # ClickHouse reads a number of more than 64 bits as a float.
         return _plain(exp.Literal.string(node.this.name), _name(node.to))
@@ -99,18 +88,11 @@ def _checked_cast(node: exp.Cast) -> str:
     return _CAST.format(type=name)
 
 
-def _to_text(node: exp.Cast) -> exp.Expr:
-    value, kind = _inner(node.this), node.this.type
-    if kind is not None and kind.this == _Type.DECIMAL:
-        # A cast to text drops trailing zeros.
-        scale = kind.expressions[1].copy() if len(kind.expressions) > 1 else exp.Literal.number(0)
-        return call("toDecimalString", value, scale.this or scale)
-    if kind is None or kind.this not in {_Type.TIMESTAMP, _Type.TIMESTAMPTZ}:
-        return _plain(value, "String")
-    if kind.this == _Type.TIMESTAMP:
-        return filled(_MOMENT_TEXT.format(zone=""), "clickhouse", v=value)
-    text = filled(_MOMENT_TEXT.format(zone=", 'UTC'"), "clickhouse", v=value)
-    return call("concat", text, exp.Literal.string("+00"))
+def _decimal_text(node: exp.Cast) -> exp.Expr:
+    # A cast to text drops trailing zeros.
+    kind: exp.DataType = node.this.type
+    scale = kind.expressions[1].copy() if len(kind.expressions) > 1 else exp.Literal.number(0)
+    return call("toDecimalString", _inner(node.this), scale.this or scale)
 
 
 def _to_moment(node: exp.Cast) -> exp.Expr:
@@ -140,24 +122,18 @@ def _function(node: exp.Anonymous) -> exp.Expr:
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
-    pattern = exp.Literal.string(_checked_format(node, _WRITTEN))
-    return call("formatDateTime", _inner(node.this), pattern)
+    return call("formatDateTime", _inner(node.this), _format(node, _WRITTEN))
 
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
-    pattern = exp.Literal.string(_checked_format(node, _READ)).sql("clickhouse")
+    pattern = _format(node, _READ).sql("clickhouse")
     return filled(_PARSED.format(format=pattern), "clickhouse", v=_inner(node.this))
 
 
-def _checked_format(node: exp.Expr, known: frozenset[str]) -> str:
-    form = node.args["format"].name
-    for code in _CODE.findall(form):
-        if code not in known:
-            raise QueryError(
-                f"`format: {form}`: ClickHouse has no equivalent of {code}; known:"
-                f" {' '.join(sorted(known))}"
-            )
-    return str(form)
+def _format(node: exp.Expr, known: frozenset[str]) -> exp.Literal:
+    form: str = node.args["format"].name
+    codes_of(form, known, "ClickHouse")
+    return exp.Literal.string(form)
 
 
 def _checked(value: exp.Expr, cast: str) -> exp.Expr:
@@ -185,7 +161,7 @@ def _inner(node: exp.Expr) -> exp.Expr:
     return replaced(node, adapt)
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
+_CHANGES: dict[type[exp.Expr], Change] = {
     exp.Anonymous: _function,
     exp.Cast: _cast,
     exp.IntDiv: "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))",
@@ -199,4 +175,11 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
     # ClickHouse would turn the German sharp s into two letters.
     exp.Upper: "upperUTF8(replaceAll(v, 'ß', 'ẞ'))",
 }
-_change = adapter("clickhouse", _CHANGES)
+_CASTS: Casts = {
+    _Type.TEXT: "CAST(v AS String)",
+    (_Type.TEXT, _Type.DECIMAL): _decimal_text,
+    (_Type.TEXT, _Type.TIMESTAMP): _MOMENT_TEXT.format(zone=""),
+    (_Type.TEXT, _Type.TIMESTAMPTZ): f"concat({_MOMENT_TEXT}, '+00')".format(zone=", 'UTC'"),
+    **dict.fromkeys((_Type.DATE, *_TIMESTAMPS), _to_moment),
+}
+_change = adapter("clickhouse", _CHANGES, _CASTS)

@@ -12,7 +12,6 @@ _MESSAGE = re.compile(
 )
 _PATH = re.compile(r"(?:/[^\s'\"`/:]+){2,}/?")
 _LOGIN = "check user and password of its URL"
-STOPPED = "the statement was stopped"
 LOST = "the server ended the connection; check that it runs and retry"
 _TIMEOUT = "159"
 _REASONS = {
@@ -23,7 +22,7 @@ _REASONS = {
     "194": _LOGIN,
     "202": "the server runs too many statements; try again later",
     "241": "the statement needs more memory than it may take; narrow it with filters",
-    "394": STOPPED,
+    "394": "the statement was stopped",
     "497": "the user may not read what the statement names; ask for the right to SELECT",
     "516": _LOGIN,
 }

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -14,15 +14,10 @@ from urllib3.exceptions import HTTPError
 
 from skillian.connectors.arrow import arrow
 from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType
-from skillian.connectors.clickhouse.errors import LOST, STOPPED, StatementError
-from skillian.connectors.clickhouse.statement import Parameter, without_materialized
-from skillian.connectors.clickhouse.types import (
-    arrow_schema,
-    column_type,
-    needs_conversion,
-    readable,
-    typed,
-)
+from skillian.connectors.clickhouse.errors import LOST, StatementError
+from skillian.connectors.clickhouse.statement import Parameter, bound, checked, without_materialized
+from skillian.connectors.clickhouse.types import column_type, needs_conversion, readable, typed
+from skillian.connectors.servers import Session
 
 clickhouse_connect: Any = driver  # its functions have parameters without types
 
@@ -138,59 +133,51 @@ class ClickHouseServer:
             client.close()
 
 
-class ClickHouseStatement:
-    """A SELECT that runs, and its rows; its methods block, `interrupt` stops them."""
+class ClickHouseStatement(Session):
+    """A SELECT that runs on a server."""
 
     def __init__(self, server: ClickHouseServer, seconds: float) -> None:
+        super().__init__(seconds)
         self._server = server
-        self.seconds = seconds
         self._identity = str(uuid4())
-        self._stopped = False
-        self._killer: Thread | None = None
         self._answer: Answer | None = None
-        self.columns: dict[str, ColumnType] = {}
 
-    def describe(self, text: str, parameters: Mapping[str, Parameter]) -> None:
-        """Fill `columns`, without running the statement; raises the driver's errors."""
-        answer = self._asked("raw_query", f"DESCRIBE TABLE ({text})", parameters, "JSONCompact")
-        self.columns = {name: column_type(kind) for name, kind, *_ in json.loads(answer)["data"]}
+    def describe(self, statement: str) -> dict[str, ColumnType]:
+        """The columns of a SELECT without parameters, without running it."""
+        return self._described(checked(statement, {}), {})
 
-    def start(self, text: str, parameters: Mapping[str, Parameter]) -> None:
-        """Run the statement; raises the driver's errors."""
-        self.describe(text, parameters)
-        if any(needs_conversion(kind) for kind in self.columns.values()):
-            text = readable(text, self.columns)
-        self._answer = Answer(self._asked("raw_stream", text, parameters, "ArrowStream"))
+    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
+        """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
+        values = bound(parameters)
+        text = checked(statement, values)
+        columns = self._described(text, values)
+        self.columns = [*columns.items()]
+        if any(needs_conversion(kind) for kind in columns.values()):
+            text = readable(text, columns)
+        self._answer = Answer(self._asked("raw_stream", text, values, "ArrowStream"))
 
     def batch(self) -> ArrowBatch | None:
         """The next rows, None after the last; raises `StatementError` or `QueryError`."""
-        self._check()
+        self.check()
         batch = None if self._answer is None else self._answer.batch()
         return None if batch is None else typed(batch, self.columns, self._server.timezone)
 
-    @property
-    def schema(self) -> Any:
-        """The `pyarrow.Schema` of its rows."""
-        return arrow_schema(self.columns)
+    def kill(self) -> None:
+        """Have the server stop the statement, if it can be reached."""
+        self._server.kill(self._identity)
 
-    def interrupt(self) -> None:
-        """Stop it, whether it has started or not; returns at once."""
-        self._stopped = True
-        if self._killer is None or not self._killer.is_alive():
-            arguments = (self._identity,)
-            self._killer = Thread(
-                target=self._server.kill, args=arguments, name="skillian-kill", daemon=True
-            )
-            self._killer.start()
-
-    def close(self) -> None:
-        """Stop it, if it still runs; no other thread may be using it."""
+    def stop(self) -> None:
+        """Have the server stop it, if it still runs."""
         if self._answer is not None and not self._answer.ended:
-            self._server.kill(self._identity)
+            self.kill()
             self._answer.close()
 
+    def _described(self, text: str, parameters: Mapping[str, Parameter]) -> dict[str, ColumnType]:
+        answer = self._asked("raw_query", f"DESCRIBE TABLE ({text})", parameters, "JSONCompact")
+        return {name: column_type(kind) for name, kind, *_ in json.loads(answer)["data"]}
+
     def _asked(self, call: str, text: str, parameters: Mapping[str, Parameter], form: str) -> Any:
-        self._check()
+        self.check()
         settings = self._server.settings(self.seconds)
         return getattr(self._server.client, call)(
             text if self._server.materializes else without_materialized(text),
@@ -198,10 +185,6 @@ class ClickHouseStatement:
             settings={**settings, "query_id": self._identity},
             fmt=form,
         )
-
-    def _check(self) -> None:
-        if self._stopped:
-            raise StatementError(STOPPED)
 
 
 class Answer:

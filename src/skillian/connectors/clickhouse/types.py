@@ -1,16 +1,14 @@
 """ClickHouse's types, their Arrow types, and what a statement has to convert before reading."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyarrow import compute as pa_compute  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
-from skillian.connectors.arrow import arrow, unreadable
-from skillian.connectors.arrow import arrow_schema as schema_of
-from skillian.connectors.arrow import arrow_type as type_of
-from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
+from skillian.connectors.arrow import arrow, batch_of, result_type
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, Column, ColumnType, Kind
 
 compute: Any = pa_compute  # pyarrow carries no types
 
@@ -28,6 +26,7 @@ _KINDS: dict[str, Kind] = {
     "DateTime": "timestamp",
     "DateTime64": "timestamp",
 }
+_NARROW = re.compile(r"U?Int(8|16|32)|Int64")
 # Types whose values Arrow does not show as what they are: an Enum as a number, a wide integer as
 # bytes, a DateTime as seconds.
 _CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)")
@@ -43,7 +42,8 @@ def column_type(written: str) -> ColumnType:
     match = _TYPE.fullmatch(written)
     kind = _KINDS.get(match["name"], "other") if match else "other"
     if match is None or kind not in {"decimal", "timestamp"}:
-        return ColumnType(kind, written)
+        wide = kind == "integer" and not _NARROW.fullmatch(written)
+        return ColumnType(kind, written, wide=wide)
     arguments = match["arguments"] or ""
     if kind == "decimal":
         return ColumnType(kind, written, int(arguments.partition(",")[2]))
@@ -70,28 +70,15 @@ def readable(statement: str, columns: Mapping[str, ColumnType]) -> str:
     return f"SELECT {', '.join(values)} FROM ({statement}) AS {inner}"  # noqa: S608 - names are quoted
 
 
-def arrow_schema(columns: Mapping[str, ColumnType]) -> Any:
-    """The `pyarrow.Schema` of a result."""
-    return schema_of(columns.items(), _arrow_type)
-
-
-def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> ArrowBatch:
-    """Rows in the types of `arrow_schema`; a time without a zone is one of `timezone`.
+def typed(batch: Any, columns: Sequence[Column], timezone: str) -> ArrowBatch:
+    """Rows in the types of a result; a time without a zone is one of `timezone`.
 
     Raises `UnreadableColumnError` for a value that they do not hold: text that is not UTF-8, a
     number of more than 38 digits, a time finer than microseconds.
     """
-    arrays = [
-        _array(name, values, kind, timezone)
-        for values, (name, kind) in zip(batch.columns, columns.items(), strict=True)
-    ]
-    rows: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(columns))
-    return rows
 
-
-def _array(name: str, values: Any, kind: ColumnType, timezone: str) -> Any:
-    goal = _arrow_type(kind)
-    try:
+    def array(values: Any, kind: ColumnType) -> Any:
+        goal = result_type(kind)
         if kind.kind == "timestamp" and values.type.tz is not None:
             instants = values.cast(arrow.timestamp(values.type.unit, tz=timezone))
             values = compute.local_timestamp(instants)
@@ -99,9 +86,9 @@ def _array(name: str, values: Any, kind: ColumnType, timezone: str) -> Any:
         if arrow.types.is_decimal(goal):
             # 128 bits hold some numbers of 39 digits; a cast to 256 bits checks them.
             cast.cast(arrow.decimal256(MAX_DIGITS, goal.scale))
-    except arrow.ArrowInvalid as error:
-        raise unreadable(name, f"exactly a {goal} ({kind.sql})", error) from None
-    return cast
+        return cast
+
+    return batch_of(columns, batch.columns, array, "exactly a {type} ({sql})")
 
 
 def _converted(name: str, kind: ColumnType) -> str:
@@ -118,9 +105,3 @@ def _converted(name: str, kind: ColumnType) -> str:
 
 def _quoted(name: str) -> str:
     return exp.to_identifier(name, quoted=True).sql("clickhouse")
-
-
-def _arrow_type(kind: ColumnType) -> Any:
-    if kind.kind == "integer" and not re.fullmatch(r"U?Int(8|16|32)|Int64", kind.sql):
-        return arrow.decimal128(MAX_DIGITS, 0)
-    return type_of(kind)

@@ -9,12 +9,11 @@ from sqlglot import exp
 
 from skillian.connectors.base import Kind
 from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
-from skillian.connectors.dbapi.rules import SQLRules
+from skillian.connectors.dbapi.rules import vendor_rules
 
 _FORM = "'%Y-%m-%d %H:%M:%E6S'"
-_RULES = SQLRules(
-    title="BigQuery",
-    dialect="bigquery",
+adapt = vendor_rules(
+    "bigquery",
     text="CAST(v AS STRING)",
     timestamp=f"RTRIM(RTRIM(FORMAT_DATETIME({_FORM}, v), '0'), '.')",
     timestamptz=f"RTRIM(RTRIM(FORMAT_TIMESTAMP({_FORM}, v, 'UTC'), '0'), '.') || '+00'",
@@ -24,7 +23,6 @@ _RULES = SQLRules(
         exp.Sum: "SUM(CAST(v AS BIGNUMERIC))",  # a sum of INT64 overflows
     },
 )
-adapt = _RULES.adapt
 
 
 class BigQueryConnector(DBAPIConnector):

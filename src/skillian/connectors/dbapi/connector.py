@@ -1,37 +1,30 @@
 """A `Connector` over a DB-API module: what all vendors have in common."""
 
-import asyncio
 import re
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from sqlglot import exp
 
 from skillian.connectors.base import (
-    STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
     ArrowBatch,
-    ArrowTable,
+    Column,
     ColumnType,
     Declaration,
     Kind,
     Table,
-    table_within_budget,
     tables_of,
 )
-from skillian.connectors.dbapi.rows import Column, arrow_schema, batches, column_type
+from skillian.connectors.dbapi.rows import batches, column_type
 from skillian.connectors.dialects import single_query
+from skillian.connectors.servers import ServerConnector, Session
 from skillian.errors import QueryError, UnavailableError
-from skillian.tasks import BlockingCalls
-
-T = TypeVar("T")
-
-MAX_CONNECTIONS = 4
 
 _PIECES = re.compile(
     r"""'(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`]++|``)*+`? | \[[^\]]*+\]?
@@ -45,64 +38,7 @@ _PRIVATE = re.compile(
 )
 
 
-class Session:
-    """A connection that runs one statement at a time; its methods block, `interrupt` does not.
-
-    It starts with the statements of `settings`.
-    """
-
-    def __init__(
-        self,
-        connect: Callable[[], Any],
-        settings: Sequence[str],
-        cancel: Callable[[Any, Any], object],
-    ) -> None:
-        self._connect = connect
-        self._settings = settings
-        self._cancel = cancel
-        self._connection: Any = None
-        self._cursor: Any = None
-        self.is_usable = True
-
-    def execute(self, statement: str, values: Any) -> Any:
-        """The cursor of a statement; raises the driver's errors."""
-        if self._connection is None:
-            self._connection = self._connect()
-            for setting in self._settings:
-                self._connection.cursor().execute(setting)
-        self._check()
-        self._cursor = self._connection.cursor()
-        if values:
-            self._cursor.execute(statement, values)
-        else:
-            self._cursor.execute(statement)
-        return self._cursor
-
-    def next_of(self, rows: Iterator[ArrowBatch]) -> ArrowBatch | None:
-        """The next rows of its statement, None after the last."""
-        self._check()
-        return next(rows, None)
-
-    def interrupt(self) -> None:
-        """Stop the statement; the connection is not used again."""
-        self.is_usable = False
-        if self._cursor is not None:
-            with suppress(Exception):  # the statement may just have ended
-                self._cancel(self._connection, self._cursor)
-
-    def close(self) -> None:
-        """Disconnect."""
-        self.is_usable = False
-        if self._connection is not None:
-            with suppress(Exception):  # it may be broken
-                self._connection.close()
-
-    def _check(self) -> None:
-        if not self.is_usable:
-            raise QueryError("the statement was stopped")
-
-
-class DBAPIConnector(ABC):
+class DBAPIConnector(ServerConnector["DBAPISession"]):
     """The common part of connectors over a vendor's driver.
 
     A vendor's class sets the class variables and implements `login`.
@@ -114,9 +50,9 @@ class DBAPIConnector(ABC):
         errors: What the driver raises, besides the errors of files, sockets and values.
     """
 
-    keeps_catalog = False
+    connections = 4
+    keeps_time = True
 
-    dialect: ClassVar[str]
     form: ClassVar[str]
     """The form of its URLs, for messages."""
     options: ClassVar[frozenset[str]] = frozenset()
@@ -139,14 +75,10 @@ class DBAPIConnector(ABC):
         timeout: float = TIMEOUT_SECONDS,
         errors: tuple[type[Exception], ...] = (),
     ) -> None:
-        self._connect = connect
-        self._name = name
-        self._timeout = timeout
-        self._errors: tuple[type[Exception], ...] = (*errors, OSError, RuntimeError, ValueError)
-        self._free = asyncio.Semaphore(MAX_CONNECTIONS)
-        self._calls = BlockingCalls()
-        self._idle: list[Session] = []
-        self._streaming: set[Session] = set()
+        super().__init__(
+            name, timeout, lambda seconds: DBAPISession(self, connect, seconds), _explained
+        )
+        self.failures = (*errors, OSError, RuntimeError, ValueError)
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - no path in it
@@ -196,7 +128,7 @@ class DBAPIConnector(ABC):
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views, in the order of the catalogue."""
-        rows = await self._read(self.catalogue, {}, lambda cursor, _: cursor.fetchall())
+        rows = await self.read(lambda session: session.all_rows(self.catalogue))
         return tables_of(
             self.dialect,
             (
@@ -211,50 +143,12 @@ class DBAPIConnector(ABC):
             ),
         )
 
-    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """The columns of a SELECT without parameters, without reading its rows."""
-        self._checked(statement)
-        empty = f"SELECT * FROM ({statement}) described WHERE 1 = 0"  # noqa: S608 - it is checked
-        return await self._read(empty, {}, lambda _, columns: dict(columns))
-
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT with named parameters and return its rows, within the budget."""
-        return await self._read(statement, parameters, _table)
-
-    async def stream(
-        self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and yield its rows in batches, without a limit on their number."""
-        text, values = self.bound(statement, parameters)
-        async with self._free:
-            session = self._session()
-            self._streaming.add(session)
-            seconds = STREAM_TIMEOUT_SECONDS
-            try:
-                cursor = await self._work(session, lambda: session.execute(text, values), seconds)
-                rows = batches(cursor, self._columns(cursor))
-                while True:
-                    batch = await self._work(session, lambda: session.next_of(rows), seconds)
-                    if batch is None:
-                        return
-                    yield batch
-            finally:
-                self._streaming.discard(session)
-                await asyncio.to_thread(_stop, session)
-
-    async def aclose(self) -> None:
-        """Stop running statements and disconnect; the next statement reconnects."""
-        await self._calls.stop()
-        for session in (*self._idle, *self._streaming):
-            await asyncio.to_thread(_stop, session)
-        self._idle.clear()
-
     def bound(self, statement: str, parameters: Mapping[str, object]) -> tuple[str, Any]:
         """A SELECT as the driver takes it, and its values.
 
         Raises `QueryError` for anything but a single SELECT.
         """
-        self._checked(statement)
+        self.check(statement)
         names: list[str] = []
 
         def piece(match: re.Match[str]) -> str:
@@ -270,59 +164,101 @@ class DBAPIConnector(ABC):
             return text, tuple(parameters[name] for name in names)
         return text, {name: parameters[name] for name in dict.fromkeys(names)}
 
-    def _checked(self, statement: str) -> None:
-        tree = single_query(statement, self.dialect)
-        if tree is None or tree.find(*_REFUSED) is not None:
-            raise QueryError("only a single SELECT is run here; nothing was executed")
-
-    def _columns(self, cursor: Any) -> list[Column]:
+    def columns(self, cursor: Any) -> list[Column]:
+        """The columns of a cursor's rows."""
         return [
             (column[0], column_type(self.kinds, *self.described(column)))
             for column in cursor.description
         ]
 
-    def _session(self) -> Session:
-        if self._idle:
-            return self._idle.pop()
-        return Session(self._connect, self.settings, self.cancel)
-
-    async def _read(
-        self,
-        statement: str,
-        parameters: Mapping[str, object],
-        read: Callable[[Any, list[Column]], T],
-    ) -> T:
-        text, values = self.bound(statement, parameters)
-        async with self._free:
-            session = self._session()
-
-            def work() -> T:
-                cursor = session.execute(text, values)
-                return read(cursor, self._columns(cursor))
-
-            try:
-                result = await self._work(session, work, self._timeout)
-            except BaseException:
-                await asyncio.to_thread(session.close)
-                raise
-            self._idle.append(session)
-            return result
-
-    async def _work(self, session: Session, work: Callable[[], T], seconds: float) -> T:
-        try:
-            return await self._calls.run(work, session.interrupt, seconds)
-        except self._errors as error:
-            text = _PRIVATE.sub("…", str(error).partition("\n")[0])
-            raise QueryError(f"connection {self._name!r}: {text}") from None
+    def check(self, statement: str) -> None:
+        """Raise `QueryError` for anything but a single SELECT."""
+        tree = single_query(statement, self.dialect)
+        if tree is None or tree.find(*_REFUSED) is not None:
+            raise QueryError("only a single SELECT is run here; nothing was executed")
 
 
-def _table(cursor: Any, columns: list[Column]) -> ArrowTable:
-    return table_within_budget(batches(cursor, columns), arrow_schema(columns))
+class DBAPISession(Session):
+    """A connection that runs one statement at a time.
+
+    It starts with the statements of the connector's `settings`.
+    """
+
+    def __init__(
+        self, connector: DBAPIConnector, connect: Callable[[], Any], seconds: float
+    ) -> None:
+        super().__init__(seconds)
+        self._connector = connector
+        self._connect = connect
+        self._connection: Any = None
+        self._cursor: Any = None
+        self._rows: Iterator[ArrowBatch] = iter(())
+        self._ended = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether all rows of its statement were read."""
+        return self._ended and not self.is_stopped
+
+    def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """The columns of a SELECT without parameters, without reading its rows."""
+        self._connector.check(statement)
+        self.start(f"SELECT * FROM ({statement}) described WHERE 1 = 0", {})  # noqa: S608 - it is checked
+        self.batch()
+        return dict(self.columns)
+
+    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
+        """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
+        cursor = self._executed(*self._connector.bound(statement, parameters))
+        self.columns = self._connector.columns(cursor)
+        self._rows = batches(cursor, self.columns)
+
+    def batch(self) -> ArrowBatch | None:
+        """The next rows of its statement, None after the last."""
+        self.check()
+        batch = next(self._rows, None)
+        self._ended = batch is None
+        return batch
+
+    def all_rows(self, statement: str) -> list[Sequence[Any]]:
+        """The rows of a statement of ours, in the driver's values."""
+        rows: list[Sequence[Any]] = self._executed(statement, None).fetchall()
+        self._ended = True
+        return rows
+
+    def kill(self) -> None:
+        """Have the server stop the statement, if it can be reached."""
+        if self._cursor is not None:
+            with suppress(Exception):  # the statement may just have ended
+                self._connector.cancel(self._connection, self._cursor)
+
+    def stop(self) -> None:
+        """Have the server stop a running statement, and disconnect."""
+        if not self._ended:
+            self.kill()
+        if self._connection is not None:
+            with suppress(Exception):  # it may be broken
+                self._connection.close()
+
+    def _executed(self, statement: str, values: Any) -> Any:
+        self._ended = False
+        if self._connection is None:
+            self._connection = self._connect()
+            for setting in self._connector.settings:
+                self._connection.cursor().execute(setting)
+        self.check()
+        self._cursor = self._connection.cursor()
+        if values:
+            self._cursor.execute(statement, values)
+        else:
+            self._cursor.execute(statement)
+        return self._cursor
 
 
-def _stop(session: Session) -> None:
-    session.interrupt()
-    session.close()
+def _explained(name: str, error: Exception, _: float) -> QueryError:
+    """The driver's message on one line, and without addresses."""
+    text = _PRIVATE.sub("…", str(error).partition("\n")[0])
+    return QueryError(f"connection {name!r}: {text}")
 
 
 def decoded(text: str | None) -> str:

@@ -6,6 +6,7 @@ from urllib.parse import SplitResult
 
 from skillian.connectors.base import Kind
 from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.spark.rows import KINDS
 
 
 class DatabricksConnector(DBAPIConnector):
@@ -25,16 +26,8 @@ ORDER BY CASE WHEN table_schema = CURRENT_SCHEMA() THEN 0 ELSE 1 END, table_sche
     ordinal_position
 """
     kinds: ClassVar[Mapping[str, Kind]] = {
-        **dict.fromkeys(("STRING", "VARCHAR", "CHAR"), "text"),
-        **dict.fromkeys(
-            ("TINYINT", "SMALLINT", "INT", "BIGINT", "BYTE", "SHORT", "LONG"), "integer"
-        ),
-        "DECIMAL": "decimal",
-        **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
-        "BOOLEAN": "boolean",
-        "DATE": "date",
-        "TIMESTAMP_NTZ": "timestamp",
-        "TIMESTAMP": "timestamptz",
+        **{name.upper(): kind for name, kind in KINDS.items()},
+        **dict.fromkeys(("BYTE", "SHORT", "LONG"), "integer"),
     }
 
     @classmethod

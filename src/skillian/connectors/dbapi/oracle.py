@@ -8,26 +8,29 @@ from sqlglot import exp
 
 from skillian.connectors.base import Kind
 from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
-from skillian.connectors.dbapi.rules import SQLRules
+from skillian.connectors.dbapi.rules import vendor_rules
 
 _FORM = "'YYYY-MM-DD HH24:MI:SS.FF6'"
-_RULES = SQLRules(
-    title="Oracle",
-    dialect="oracle",
+
+
+def _boolean(node: exp.Boolean) -> exp.Expr:
+    # Oracle has no literal for true before version 23.
+    one, other = exp.Literal.number(1), exp.Literal.number(1 if node.this else 0)
+    return exp.EQ(this=one, expression=other)
+
+
+adapt = vendor_rules(
+    "oracle",
     text="CAST(v AS VARCHAR2(4000))",
     timestamp=f"RTRIM(RTRIM(TO_CHAR(CAST(v AS TIMESTAMP), {_FORM}), '0'), '.')",
     timestamptz=f"RTRIM(RTRIM(TO_CHAR(SYS_EXTRACT_UTC(v), {_FORM}), '0'), '.') || '+00'",
     whole="NUMBER(38, 0)",
-    functions={exp.IntDiv: "CAST(TRUNC(v / w) AS NUMBER(38, 0))", exp.Normalize: "COMPOSE(v)"},
+    functions={
+        exp.IntDiv: "CAST(TRUNC(v / w) AS NUMBER(38, 0))",
+        exp.Normalize: "COMPOSE(v)",
+        exp.Boolean: _boolean,
+    },
 )
-
-
-def adapt(node: exp.Expr) -> exp.Expr:
-    """The replacement of a node; Oracle has no literal for true before version 23."""
-    if isinstance(node, exp.Boolean):
-        one, other = exp.Literal.number(1), exp.Literal.number(1 if node.this else 0)
-        return exp.EQ(this=one, expression=other)
-    return _RULES.adapt(node)
 
 
 class OracleConnector(DBAPIConnector):

@@ -8,19 +8,17 @@ from sqlglot import exp
 
 from skillian.connectors.base import Kind
 from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
-from skillian.connectors.dbapi.rules import SQLRules
+from skillian.connectors.dbapi.rules import vendor_rules
 
 _FORM = "'YYYY-MM-DD HH24:MI:SS.FF6'"
-_RULES = SQLRules(
-    title="Snowflake",
-    dialect="snowflake",
+adapt = vendor_rules(
+    "snowflake",
     text="CAST(v AS VARCHAR)",
     timestamp=f"RTRIM(RTRIM(TO_VARCHAR(v, {_FORM}), '0'), '.')",
     timestamptz=f"RTRIM(RTRIM(TO_VARCHAR(CONVERT_TIMEZONE('UTC', v), {_FORM}), '0'), '.') || '+00'",
     whole="DECIMAL(38, 0)",
-    functions={exp.IntDiv: "CAST((v - v % w) / w AS DECIMAL(38, 0))", exp.Normalize: ""},
+    functions={exp.IntDiv: "CAST((v - v % w) / w AS DECIMAL(38, 0))", exp.Normalize: None},
 )
-adapt = _RULES.adapt
 
 # The driver reports a type by its number in this list.
 _CODES = (

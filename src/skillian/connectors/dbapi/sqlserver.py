@@ -8,13 +8,12 @@ from sqlglot import exp
 
 from skillian.connectors.base import Kind
 from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
-from skillian.connectors.dbapi.rules import SQLRules
+from skillian.connectors.dbapi.rules import vendor_rules
 
 # Bytes decide, except that SQL Server treats spaces at the end of a text as absent.
 _TEXT = "CAST(v AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2"
-_RULES = SQLRules(
-    title="SQL Server",
-    dialect="tsql",
+adapt = vendor_rules(
+    "tsql",
     text=_TEXT,
     timestamp="FORMAT(v, 'yyyy-MM-dd HH:mm:ss.FFFFFF')",
     timestamptz="FORMAT(SWITCHOFFSET(v, '+00:00'), 'yyyy-MM-dd HH:mm:ss.FFFFFF') + '+00'",
@@ -22,13 +21,10 @@ _RULES = SQLRules(
     functions={
         exp.IntDiv: "CAST((v - v % w) / w AS DECIMAL(38, 0))",
         exp.Length: "LEN(v + N'.') - 1",
-        exp.Normalize: "",
         exp.Pad: "REPLICATE(x, w - LEN(v + N'.') + 1) + v",
-        exp.RegexpLike: "",
-        exp.StrToTime: "",
+        **dict.fromkeys((exp.Normalize, exp.RegexpLike, exp.StrToTime)),
     },
 )
-adapt = _RULES.adapt
 
 
 class SQLServerConnector(DBAPIConnector):

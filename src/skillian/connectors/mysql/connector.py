@@ -1,36 +1,19 @@
 """MySQL and MariaDB, read only, on connections that are kept for the next statement."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
 
-from skillian.connectors.base import (
-    STREAM_TIMEOUT_SECONDS,
-    TIMEOUT_SECONDS,
-    ArrowBatch,
-    ArrowTable,
-    ColumnType,
-    Connector,
-    Declaration,
-    StateConnector,
-    Table,
-    table_within_budget,
-    tables_of,
-)
-from skillian.connectors.mysql.errors import CannotConnectError, connect_error, statement_error
-from skillian.connectors.mysql.session import MySQLRows, MySQLSession
-from skillian.connectors.mysql.types import arrow_schema, column_type
+from skillian.connectors.base import TIMEOUT_SECONDS, ColumnType, Declaration, Table, tables_of
+from skillian.connectors.mysql.errors import explained
+from skillian.connectors.mysql.session import MySQLSession
+from skillian.connectors.mysql.types import column_type
+from skillian.connectors.servers import CannotConnectError, StateServerConnector
 from skillian.errors import QueryError, UnavailableError
-from skillian.tasks import BlockingCalls
-
-T = TypeVar("T")
-
-MAX_CONNECTIONS = 8
 
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _CATALOG = """
@@ -59,8 +42,10 @@ WHERE check_clause LIKE 'json_valid(%'
 _JSON_STORED = ("longtext", "utf8mb4_bin")
 
 
-class MySQLConnector:
+class MySQLConnector(StateServerConnector[MySQLSession]):
     """A `Connector` to one server.
+
+    Only tables of transactional engines such as InnoDB keep the state of `one_state`.
 
     Args:
         login: The driver's arguments for a connection.
@@ -69,20 +54,14 @@ class MySQLConnector:
     """
 
     dialect = "mysql"
-    keeps_catalog = False
+    connections = 8
+    limits_sessions = True
+    failures = (CannotConnectError, pymysql.MySQLError)
 
     def __init__(
         self, login: Mapping[str, Any], name: str, timeout: float = TIMEOUT_SECONDS
     ) -> None:
-        self._login = login
-        self._name = name
-        self._timeout = timeout
-        self._free = asyncio.Semaphore(MAX_CONNECTIONS)
-        # The holder of a state also runs statements outside of it, which need connections.
-        self._states = asyncio.Semaphore(MAX_CONNECTIONS // 2)
-        self._calls = BlockingCalls()
-        self._idle: list[MySQLSession] = []
-        self._streaming: set[MySQLSession] = set()
+        super().__init__(name, timeout, lambda seconds: MySQLSession(login, seconds), explained)
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -139,94 +118,9 @@ class MySQLConnector:
             if (schema, table, f"json_valid(`{column.replace('`', '``')}`)") in clauses
         }
 
-    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """The columns of a SELECT without parameters, without running it."""
-        empty = f"SELECT * FROM ({statement}) AS described LIMIT 0"  # noqa: S608 - the session checks it
-        return await self._read(empty, {}, lambda rows: dict(rows.columns))
-
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT with named parameters and return its rows, within the budget."""
-        return await self._read(statement, parameters, _table)
-
-    async def stream(
-        self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and yield its rows in batches, without a limit on their number."""
-        async with self._free:
-            session = MySQLSession(self._login, STREAM_TIMEOUT_SECONDS)
-            self._streaming.add(session)
-            try:
-                rows = await self._work(session, lambda: session.rows(statement, parameters))
-                while (batch := await self._work(session, rows.batch)) is not None:
-                    yield batch
-            finally:
-                self._streaming.discard(session)
-                await asyncio.to_thread(session.stop)
-
-    @asynccontextmanager
-    async def one_state(self) -> AsyncGenerator[Connector]:
-        """A connector whose streams run in one transaction, one after another.
-
-        Only tables of transactional engines such as InnoDB keep their state.
-        """
-        lock = asyncio.Lock()
-        async with self._states, self._free:
-            session = MySQLSession(self._login, STREAM_TIMEOUT_SECONDS)
-            self._streaming.add(session)
-
-            async def stream(
-                statement: str, parameters: Mapping[str, object]
-            ) -> AsyncGenerator[ArrowBatch]:
-                async with lock:
-                    rows = await self._work(session, lambda: session.rows(statement, parameters))
-                    try:
-                        while (batch := await self._work(session, rows.batch)) is not None:
-                            yield batch
-                    finally:
-                        if not rows.ended:
-                            await asyncio.to_thread(session.end_statement)
-
-            try:
-                await self._work(session, session.begin)
-                yield StateConnector(self, stream)
-            finally:
-                self._streaming.discard(session)
-                await asyncio.to_thread(session.stop)
-
-    async def aclose(self) -> None:
-        """Stop running statements and disconnect; the next statement reconnects."""
-        await self._calls.stop()
-        for session in (*self._idle, *self._streaming):
-            await asyncio.to_thread(session.stop)
-        self._idle.clear()
-
-    async def _read(
-        self, statement: str, parameters: Mapping[str, object], read: Callable[[MySQLRows], T]
-    ) -> T:
-        async with self._free:
-            session = self._idle.pop() if self._idle else MySQLSession(self._login, self._timeout)
-            try:
-                return await self._work(session, lambda: session.read(statement, parameters, read))
-            finally:
-                if session.usable:
-                    self._idle.append(session)
-
-    async def _work(self, session: MySQLSession, work: Callable[[], T]) -> T:
-        # The server enforces the time limit.
-        try:
-            return await self._calls.run(work, session.interrupt)
-        except CannotConnectError as error:
-            raise connect_error(self._name, error) from None
-        except pymysql.MySQLError as error:
-            raise statement_error(self._name, error, session.seconds) from None
-
 
 def _names(row: Mapping[str, Any]) -> tuple[str, str, str]:
     return row["table_schema"], row["table_name"], row["column_name"]
-
-
-def _table(rows: MySQLRows) -> ArrowTable:
-    return table_within_budget(iter(rows.batch, None), arrow_schema(rows.columns))
 
 
 def login_of(url: str, folder: Path) -> dict[str, Any]:

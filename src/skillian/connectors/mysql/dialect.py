@@ -5,9 +5,7 @@ error. `CAST(x AS CHAR)` has the session's collation, which the connector sets t
 """
 
 import re
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
@@ -16,16 +14,16 @@ from skillian.connectors.dialects import (
     QUOTIENT,
     READ_CODES,
     Adapt,
+    Casts,
+    Change,
     adapter,
     call,
-    filled,
+    codes_of,
     replaced,
 )
-from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
 _WHOLE = "DECIMAL(65, 0)"
-_MOMENTS = frozenset({_Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 _MOMENT = "DATETIME(6)"
 _BOOLEAN = """
 CASE WHEN LOWER(CAST(v AS CHAR)) IN ('true', 't', '1', 'yes', 'y') THEN TRUE
@@ -38,7 +36,6 @@ _MOMENT_TEXT = (
 )
 
 # strftime's codes; those left out have another meaning in MySQL.
-_CODE = re.compile(r"%-?.|.", re.DOTALL)
 _OTHERS = ("%a", "%A", "%G", "%I", "%p", "%T", "%U", "%w", "%W", "%-d", "%-m", "%-H", "%-I")
 _WRITTEN = frozenset([*READ_CODES, *_OTHERS])
 # MySQL has no function for the Unicode form NFC. Characters of these ranges are always in it:
@@ -50,21 +47,8 @@ _COMPOSED_PATTERN = (
 )
 
 
-def _cast(node: exp.Cast) -> exp.Expr:
-    goal, kind = node.to.this, node.this.type
-    if goal == _Type.INT128:
-        return _as(_inner(node.this), _WHOLE)
-    if goal == _Type.BIGINT:
-        # A direct cast from a text or an unsigned number overflows 64 bits without a warning.
-        return _as(_as(_inner(node.this), _WHOLE), "BIGINT")
-    if goal == _Type.BOOLEAN:
-        return filled(_BOOLEAN, "mysql", v=_inner(node.this))
-    if goal == _Type.TIMESTAMP:
-        return _guarded(_inner(node.this), MOMENT_PATTERN, " is not TIMESTAMP")
-    if goal == _Type.TEXT and kind is not None and kind.this in _MOMENTS:
-        text = filled(_MOMENT_TEXT, "mysql", v=_inner(node.this))
-        return _with_message(text, "+00") if kind.this == _Type.TIMESTAMPTZ else text
-    return node
+def _to_moment(node: exp.Cast) -> exp.Expr:
+    return _guarded(_inner(node.this), MOMENT_PATTERN, " is not TIMESTAMP")
 
 
 def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
@@ -93,14 +77,15 @@ def _count(node: exp.Count) -> exp.Expr:
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
-    _codes(node.args["format"].name, _WRITTEN)
+    codes_of(node.args["format"].name, _WRITTEN, "MySQL")
     return node
 
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     form = node.args["format"].name
-    codes = _codes(form, READ_CODES.keys())
-    pattern = "".join(READ_CODES.get(code) or re.escape(code.replace("%%", "%")) for code in codes)
+    parts = codes_of(form, READ_CODES, "MySQL")
+    codes = {code for code, _ in parts}
+    pattern = "".join(READ_CODES[code] if code else re.escape(text) for code, text in parts)
     value = _inner(node.this)
     # A missing part would be 0.
     missing = [] if "%j" in codes else [code for code in ("%m", "%d") if code not in codes]
@@ -114,17 +99,6 @@ def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     )
     # By way of its text, since otherwise a 31 February would be accepted.
     return _guarded(value.copy(), f"^{pattern}$", f" is not {form}", exp.cast(read, "TEXT"))
-
-
-def _codes(form: str, known: Any) -> list[str]:
-    codes = _CODE.findall(form)
-    for code in codes:
-        if len(code) > 1 and code != "%%" and code not in known:
-            raise QueryError(
-                f"`format: {form}`: MySQL has no equivalent of {code}; known:"
-                f" {' '.join(sorted(known))}"
-            )
-    return codes
 
 
 def _guarded(value: exp.Expr, pattern: str, message: str, read: exp.Expr | None = None) -> exp.Expr:
@@ -150,8 +124,7 @@ def _as(value: exp.Expr, goal: str) -> exp.Expr:
     return exp.cast(value, exp.DataType.build(goal, dialect="mysql"))
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
-    exp.Cast: _cast,
+_CHANGES: dict[type[exp.Expr], Change] = {
     exp.Count: _count,
     exp.IntDiv: f"CAST({QUOTIENT} AS {_WHOLE})",
     exp.Normalize: _normalize,
@@ -159,6 +132,15 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
     exp.StrToTime: _str_to_time,
     exp.TimeToStr: _time_to_str,
 }
-adapt = adapter("mysql", _CHANGES)
+_CASTS: Casts = {
+    _Type.INT128: f"CAST(v AS {_WHOLE})",
+    # A direct cast from a text or an unsigned number overflows 64 bits without a warning.
+    _Type.BIGINT: f"CAST(CAST(v AS {_WHOLE}) AS SIGNED)",
+    _Type.BOOLEAN: _BOOLEAN,
+    _Type.TIMESTAMP: _to_moment,
+    (_Type.TEXT, _Type.TIMESTAMP): _MOMENT_TEXT,
+    (_Type.TEXT, _Type.TIMESTAMPTZ): f"CONCAT({_MOMENT_TEXT}, '+00')",
+}
+adapt = adapter("mysql", _CHANGES, _CASTS)
 # The parts of a replacement, which `replaced` does not visit, are adapted too.
 _inner: Adapt = partial(replaced, change=adapt)

@@ -4,6 +4,7 @@ import re
 
 from pymysql.constants import CR, ER
 
+from skillian.connectors.servers import CannotConnectError
 from skillian.errors import QueryError, too_slow
 
 STATEMENT_TIMEOUT = frozenset({1969, 3024})  # MariaDB's, MySQL's
@@ -33,18 +34,14 @@ _DENIED = frozenset(
 _PRIVATE = re.compile(r"'[^']*+'@'[^']*+'|'[./][^'/]*+/[^']*+'")
 
 
-class CannotConnectError(Exception):
-    """The server refused the connection; the first argument is the driver's error."""
+def explained(name: str, error: Exception, seconds: float) -> QueryError:
+    """What to check where connection `name` could not be opened, or what a statement did wrong.
 
-
-def connect_error(name: str, error: CannotConnectError) -> QueryError:
-    """What to check where connection `name` could not be opened."""
-    fix = _REFUSALS.get(_code(error.args[0]) or 0, _UNREACHABLE)
-    return QueryError(f"connection {name!r}: {fix}")
-
-
-def statement_error(name: str, error: Exception, seconds: float) -> QueryError:
-    """What went wrong with a statement on connection `name`, with this time limit."""
+    `seconds` is the limit of its time.
+    """
+    if isinstance(error, CannotConnectError):
+        fix = _REFUSALS.get(_code(error.args[0]) or 0, _UNREACHABLE)
+        return QueryError(f"connection {name!r}: {fix}")
     code = _code(error)
     if code in STATEMENT_TIMEOUT:
         return too_slow(seconds)

@@ -1,24 +1,21 @@
 """One connection to a MySQL or MariaDB server, and the statement that it runs."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from socket import AF_UNIX, SOCK_STREAM, socket
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 import pymysql
-from pymysql.constants import ER
 from pymysql.converters import encoders
 from pymysql.cursors import SSCursor
 
-from skillian.connectors.base import ArrowBatch
-from skillian.connectors.mysql.errors import CannotConnectError
-from skillian.connectors.mysql.types import Column, Field, arrow_batch, field_type
+from skillian.connectors.arrow import batch_of
+from skillian.connectors.base import ArrowBatch, ColumnType
+from skillian.connectors.mysql.types import Field, array_of, field_type
+from skillian.connectors.servers import CannotConnectError, StateSession
 from skillian.errors import QueryError
-
-T = TypeVar("T")
 
 BATCH_ROWS = 8192
 CONNECT_SECONDS = 10
@@ -68,27 +65,23 @@ def _datetime(value: datetime, _: object = None) -> str:
 _CONVERSIONS: dict[Any, Any] = {**encoders, date: _date, datetime: _datetime}
 
 
-class MySQLSession:
-    """A connection that runs one statement at a time; the first one connects.
-
-    Its methods block and must run in a thread; `interrupt` may be called from any thread.
-    """
+class MySQLSession(StateSession):
+    """A connection that runs one statement at a time; the first one connects."""
 
     def __init__(self, login: Mapping[str, Any], seconds: float) -> None:
+        super().__init__(seconds)
         self._login = login
-        self.seconds = seconds
         self._connection: Any = None
-        self._rows: MySQLRows | None = None
-        self._interrupted = False
+        self._cursor: Any = None
+        self._ended = True
         self._in_transaction = False
-        self._killer: Thread | None = None
 
     @property
-    def usable(self) -> bool:
-        """Whether it is connected and free for another statement."""
-        free = self._rows is None or self._rows.ended
+    def is_usable(self) -> bool:
+        """Whether it is connected, and free for another statement."""
         connected = self._connection is not None and self._connection.open
-        return connected and free and not self._interrupted
+        idle = self._ended and not self._in_transaction
+        return connected and idle and not self.is_stopped
 
     def begin(self) -> None:
         """Start a transaction in which all statements read the state of now."""
@@ -96,45 +89,60 @@ class MySQLSession:
             cursor.execute(_ONE_STATE)
         self._in_transaction = True
 
-    def rows(self, statement: str, parameters: Mapping[str, object]) -> "MySQLRows":
+    def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """The columns of a SELECT without parameters, without running it."""
+        self.start(f"SELECT * FROM ({statement}) AS described LIMIT 0", {})  # noqa: S608 - it is checked
+        self.batch()
+        return dict(self.columns)
+
+    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
         text = for_driver(statement)
         connection = self._connected()
-        if self._interrupted:
-            raise pymysql.OperationalError(ER.QUERY_INTERRUPTED, "interrupted before it started")
-        self._rows = MySQLRows(connection, text, parameters)
-        return self._rows
+        self.check()
+        self._cursor = connection.cursor(_Cursor)
+        self._cursor.execute(text, dict(parameters))
+        self._ended = False
+        self.columns = [(field.name, field_type(field)) for field in self._cursor.fields]
 
-    def read(
-        self, statement: str, parameters: Mapping[str, object], read: Callable[["MySQLRows"], T]
-    ) -> T:
-        """What `read` returns for the rows; those that it leaves are never fetched."""
-        try:
-            return read(self.rows(statement, parameters))
-        finally:
-            if not self.usable:
-                self.stop()
+    def batch(self) -> ArrowBatch | None:
+        """The next rows, None after the last.
 
-    def interrupt(self) -> None:
-        """Have the server stop the statement; returns at once."""
-        self._interrupted = True
-        if self._killer is None or not self._killer.is_alive():
-            self._killer = Thread(target=self._kill, name="skillian-kill", daemon=True)
-            self._killer.start()
+        Raises the driver's `DataError` if the server had to cut or invent a value.
+        """
+        self.check()
+        rows = () if self._ended else self._cursor.fetchmany(BATCH_ROWS)
+        if len(rows) < BATCH_ROWS and not self._ended:
+            self._ended = True
+            self._check_warnings()
+        return batch_of(self.columns, zip(*rows, strict=True), array_of) if rows else None
 
     def end_statement(self) -> None:
         """Have the server stop a running statement, and stay connected."""
-        if self._rows is not None and not self._rows.ended:
-            self._kill()
-            self._rows.drain()
+        if not self._ended and not self.is_stopped:
+            self.kill()
+            self._ended = True
+            with suppress(pymysql.MySQLError):
+                while self._cursor.fetchmany(BATCH_ROWS):
+                    pass
 
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
-        if self._rows is not None and not self._rows.ended:
-            self._kill()
-            self._rows.abandon()
+        if not self._ended:
+            self.kill()
+            self._cursor.close()
         if self._connection is not None and self._connection.open:
             self._connection.close()
+
+    def kill(self) -> None:
+        """Have the server stop the statement, if it can be reached."""
+        if self._connection is None:
+            return
+        # The server may be down, and the statement with it.
+        with suppress(pymysql.MySQLError, OSError):
+            killer = _connect(self._login, connect_timeout=CONNECT_SECONDS)
+            with killer, killer.cursor() as cursor:
+                cursor.execute("KILL QUERY %s", (self._connection.thread_id(),))
 
     def _connected(self) -> Any:
         if self._in_transaction:
@@ -170,52 +178,6 @@ class MySQLSession:
             cursor.execute(settings)
             cursor.execute(_READ_ONLY)
         return connection
-
-    def _kill(self) -> None:
-        if self._connection is None:
-            return
-        # The server may be down, and the statement with it.
-        with suppress(pymysql.MySQLError, OSError):
-            killer = _connect(self._login, connect_timeout=CONNECT_SECONDS)
-            with killer, killer.cursor() as cursor:
-                cursor.execute("KILL QUERY %s", (self._connection.thread_id(),))
-
-
-class MySQLRows:
-    """The rows of a running statement, fetched on demand."""
-
-    def __init__(self, connection: Any, text: str, parameters: Mapping[str, object]) -> None:
-        self._connection = connection
-        self._cursor = connection.cursor(_Cursor)
-        self._cursor.execute(text, dict(parameters))
-        fields = self._cursor.fields
-        self.columns: list[Column] = [(one.name, field_type(one)) for one in fields]
-        self.ended = self._abandoned = False
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows, None after the last.
-
-        Raises the driver's `DataError` if the server had to cut or invent a value.
-        """
-        if self._abandoned:
-            raise pymysql.OperationalError(ER.QUERY_INTERRUPTED, "closed before its end")
-        rows = () if self.ended else self._cursor.fetchmany(BATCH_ROWS)
-        if len(rows) < BATCH_ROWS and not self.ended:
-            self.ended = True
-            self._check_warnings()
-        return arrow_batch(self.columns, rows) if rows else None
-
-    def drain(self) -> None:
-        """Read what the server has sent of a statement that is being stopped."""
-        self.ended = True
-        with suppress(pymysql.MySQLError):
-            while self._cursor.fetchmany(BATCH_ROWS):
-                pass
-
-    def abandon(self) -> None:
-        """Discard the rows that were not fetched."""
-        self._abandoned = True
-        self._cursor.close()
 
     def _check_warnings(self) -> None:
         if not self._cursor.warning_count:

@@ -5,17 +5,13 @@ from typing import Any, Protocol
 
 from pymysql.constants import FIELD_TYPE, FLAG
 
-from skillian.connectors.arrow import arrow, unreadable
-from skillian.connectors.arrow import arrow_schema as schema_of
-from skillian.connectors.arrow import arrow_type as type_of
-from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
+from skillian.connectors.arrow import arrow, result_type
+from skillian.connectors.base import ColumnType, Kind
 
-Column = tuple[str, ColumnType]
 Text = str | bytes | None
 
 _BINARY = 63  # the character set of binary columns
 _WIDEST_READ = 76
-_UNSIGNED_BIGINT = "bigint unsigned"
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(
         ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set"), "text"
@@ -74,45 +70,23 @@ def field_type(field: Field) -> ColumnType:
         return ColumnType("other", "blob")
     if kind == "decimal":
         return ColumnType(kind, f"decimal(65,{field.scale})", field.scale)
-    unsigned = " unsigned" if kind == "integer" and field.flags & FLAG.UNSIGNED else ""
-    return ColumnType(kind, (name or "unknown") + unsigned)
+    unsigned = kind == "integer" and field.flags & FLAG.UNSIGNED
+    written = f"{name} unsigned" if unsigned else name or "unknown"
+    return ColumnType(kind, written, wide=written == "bigint unsigned")
 
 
-def arrow_batch(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> ArrowBatch:
-    """Rows of text, as the server sends them, as an Arrow batch.
+def array_of(values: Sequence[Text], kind: ColumnType) -> Any:
+    """The texts that the server sends as an Arrow array.
 
-    A value of kind `other` stays text; bytes are written in hexadecimal. Raises
-    `UnreadableColumnError` for a value that Arrow cannot hold, such as the date 0000-00-00.
+    A value of kind `other` stays text; bytes are written in hexadecimal. Raises `ValueError` for a
+    value that Arrow cannot hold, such as the date 0000-00-00.
     """
-    named = zip(columns, zip(*rows, strict=True), strict=True)
-    arrays = [_array(name, values, kind) for (name, kind), values in named]
-    batch: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(columns))
-    return batch
-
-
-def arrow_schema(columns: Sequence[Column]) -> Any:
-    """The `pyarrow.Schema` of a result."""
-    return schema_of(columns, _arrow_type)
-
-
-def _array(name: str, values: Sequence[Text], kind: ColumnType) -> Any:
-    texts = [value.hex() if isinstance(value, bytes) else value for value in values]
-    try:
-        return _converted(arrow.array(texts, arrow.string()), kind)
-    except arrow.ArrowInvalid as error:
-        raise unreadable(name, f"a valid {kind.sql}", error) from None
-
-
-def _converted(texts: Any, kind: ColumnType) -> Any:
-    goal = _arrow_type(kind)
+    goal = result_type(kind)
+    texts = [each.hex() if isinstance(each, bytes) else each for each in values]
+    read = arrow.array(texts, arrow.string())
     if arrow.types.is_decimal(goal):
         # A cast to decimal128 would silently change a number of more than 38 digits.
-        texts = texts.cast(arrow.decimal256(_WIDEST_READ, kind.scale))
+        read = read.cast(arrow.decimal256(_WIDEST_READ, kind.scale))
     elif kind.kind == "timestamptz":
-        texts = texts.cast(arrow.timestamp("us"))
-    return texts.cast(goal)
-
-
-def _arrow_type(kind: ColumnType) -> Any:
-    is_wide = kind.sql == _UNSIGNED_BIGINT
-    return arrow.decimal128(MAX_DIGITS, kind.scale) if is_wide else type_of(kind)
+        read = read.cast(arrow.timestamp("us"))
+    return read.cast(goal)

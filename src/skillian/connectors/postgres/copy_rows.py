@@ -4,11 +4,11 @@ This takes half the CPU time of rows through Python, is exact (each column's typ
 its plan may use several processes, unlike that of a cursor.
 """
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any, cast
 
+import psycopg
 from psycopg import errors, generators, pq
 from psycopg.waiting import Ready, Wait
 from pyarrow import csv as pyarrow_csv  # pyright: ignore[reportMissingTypeStubs]
@@ -17,14 +17,13 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from skillian.connectors.arrow import arrow, arrow_schema, arrow_type
-from skillian.connectors.base import ArrowBatch, ColumnType
-from skillian.connectors.postgres.pool import Connection
+from skillian.connectors.base import ArrowBatch, Column
 from skillian.connectors.postgres.types import TYPES, column_type
 from skillian.errors import QueryError, UnreadableColumnError
 
 csv: Any = pyarrow_csv  # pyarrow carries no types
 
-Columns = list[tuple[str, ColumnType]]
+Connection = psycopg.Connection[tuple[object, ...]]
 
 _BATCH_ROWS = 16_384
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -52,51 +51,33 @@ def for_driver(statement: str, parameters: Mapping[str, object]) -> bytes:
     return doubled.encode()
 
 
-async def described(
+def described(
     connection: Connection, statement: bytes, parameters: Mapping[str, object]
-) -> Columns:
+) -> list[Column]:
     """The columns of a SELECT, without running it.
 
     Declares a cursor, because PostgreSQL accepts only a single SELECT there. The driver's own
     server-side cursor warns if a cancelled task leaves it open, though the transaction ends it.
     """
     declared = b"DECLARE described NO SCROLL CURSOR FOR\n" + statement
-    await connection.execute(declared, parameters or None)
-    result = (await connection.execute("FETCH 0 FROM described")).pgresult
-    await connection.execute("CLOSE described")
+    connection.execute(declared, parameters or None)
+    result = connection.execute("FETCH 0 FROM described").pgresult
+    connection.execute("CLOSE described")
     if result is None or not result.nfields:
         raise QueryError("the statement returns no columns")
     fields = range(result.nfields)
     names = [(result.fname(field) or b"").decode() for field in fields]
-    types = await connection.execute(
+    types = connection.execute(
         TYPES, ([result.ftype(field) for field in fields], [result.fmod(field) for field in fields])
     )
-    kinds = [column_type(*cast("Any", row)) for row in await types.fetchall()]
+    kinds = [column_type(*cast("Any", row)) for row in types.fetchall()]
     return list(zip(names, kinds, strict=True))
 
 
-async def batches(
-    connection: Connection, statement: bytes, parameters: Mapping[str, object]
-) -> AsyncGenerator[ArrowBatch]:
-    """Run a statement and yield its rows in batches: at least one, which may be empty.
-
-    Rows that are not yet consumed wait in the server; closing the generator cancels the statement.
-    """
-    columns = await described(connection, statement, parameters)
-    copy = b"COPY (\n" + statement + b"\n) TO STDOUT (FORMAT csv)"
-    parser = _Parser(columns)
-    async with connection.cursor().copy(copy, parameters or None):
-        ended = False
-        while not ended:
-            rows, ended = await connection.wait(_rows(connection.pgconn))
-            # Not in the main thread, where Arrow has a handler of its own for Ctrl-C meanwhile.
-            yield await asyncio.to_thread(parser.parse, rows)
-
-
-class _Parser:
+class Parser:
     """From rows of CSV to Arrow: NULL is an empty field, an empty text is quoted."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: list[Column]) -> None:
         self._columns = columns
         # Names may repeat in a result, but not here.
         types = {str(index): arrow_type(kind) for index, (_, kind) in enumerate(columns)}
@@ -113,6 +94,7 @@ class _Parser:
         )
 
     def parse(self, rows: list[bytes]) -> ArrowBatch:
+        """The rows, each with its line end, in Arrow; raises `QueryError` for an unfit value."""
         text = b"".join((self._header, *rows))
         try:
             table = csv.read_csv(
@@ -144,7 +126,7 @@ def _is_bound(token: Token, statement: str, parameters: Mapping[str, object]) ->
     return token.text in parameters and written == f"%({token.text})s"
 
 
-def _rows(connection: pq.abc.PGconn) -> Generator[Wait, Ready | int, tuple[list[bytes], bool]]:
+def next_rows(connection: pq.abc.PGconn) -> Generator[Wait, Ready | int, tuple[list[bytes], bool]]:
     """The next rows of a COPY, each with its line end, and whether it has ended.
 
     `Connection.wait` runs this. The driver's own reader returns one row at a time, which doubles

@@ -5,9 +5,7 @@ column. The connector sets the time zone to UTC and the date style to ISO.
 """
 
 import re
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
@@ -16,16 +14,17 @@ from skillian.connectors.dialects import (
     MOMENT_PATTERN,
     READ_CODES,
     Adapt,
+    Casts,
+    Change,
     adapter,
     call,
+    codes_of,
     printed_float,
     replaced,
 )
-from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
 
-_CODE = re.compile(r"(?P<code>%-?.)|(?P<text>[^%]+)", re.DOTALL)
 # strftime's codes in `to_char`; those left out have another meaning in PostgreSQL.
 _WRITTEN = {
     "%Y": "YYYY", "%y": "YY", "%m": "MM", "%-m": "FMMM", "%d": "DD", "%-d": "FMDD", "%j": "DDD",
@@ -36,11 +35,6 @@ _WRITTEN = {
 # What they match when text is parsed, since `to_timestamp` is lenient.
 _READ = {**READ_CODES, "%I": "[0-9]{1,2}", "%p": "[AaPp][Mm]"}
 _MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
-
-
-def _cast(node: exp.Cast) -> exp.Expr:
-    change = _CASTS.get(node.to.this)
-    return node if change is None else change(node)
 
 
 def _to_text(node: exp.Cast) -> exp.Expr:
@@ -87,45 +81,32 @@ def _upper(node: exp.Upper) -> exp.Expr:
 
 
 def _time_to_text(node: exp.TimeToStr) -> exp.Expr:
-    pattern = "".join(_template(code, text) for code, text in _parts(node.args["format"].name))
+    pattern = _template(codes_of(node.args["format"].name, _WRITTEN, "PostgreSQL"))
     value = exp.cast(_inner(node.this), "TIMESTAMP")
     return _collated(call("TO_CHAR", value, exp.Literal.string(pattern)))
 
 
 def _text_to_time(node: exp.StrToTime) -> exp.Expr:
-    parts = _parts(node.args["format"].name)
-    template = "".join(_template(code, text) for code, text in parts)
-    following = [bool(code) for code, _ in parts[1:]] + [False]
+    parts = codes_of(node.args["format"].name, _READ, "PostgreSQL")
+    following = [code for code, _ in parts[1:]] + [""]
     accepted = "".join(
-        _accepted(code, text, touches_code=touches)
-        for (code, text), touches in zip(parts, following, strict=True)
+        _accepted(code, touches_code=bool(after)) if code else re.escape(text)
+        for (code, text), after in zip(parts, following, strict=True)
     )
     value = _inner(node.this)
-    read = exp.cast(call("TO_TIMESTAMP", value, exp.Literal.string(template)), "TIMESTAMP")
+    read = exp.cast(call("TO_TIMESTAMP", value, exp.Literal.string(_template(parts))), "TIMESTAMP")
     return _guarded(value.copy(), f"^{accepted}$", read)
 
 
-def _parts(pattern: str) -> list[tuple[str, str]]:
-    """A strftime pattern as codes and the texts between them."""
-    parts = [(match["code"] or "", match["text"] or "") for match in _CODE.finditer(pattern)]
-    return [("", "%") if code == "%%" else (code, text) for code, text in parts]
+def _template(parts: list[tuple[str, str]]) -> str:
+    """The pattern of `to_char` for codes and the texts between them."""
+    return "".join(
+        _WRITTEN[code] if code else '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+        for code, text in parts
+    )
 
 
-def _template(code: str, text: str) -> str:
-    if not code:
-        return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
-    if code not in _WRITTEN:
-        raise QueryError(
-            f"PostgreSQL has no equivalent of format {code}; use {', '.join(_WRITTEN)}"
-        )
-    return _WRITTEN[code]
-
-
-def _accepted(code: str, text: str, *, touches_code: bool) -> str:
-    if not code:
-        return re.escape(text)
-    if code not in _READ:
-        raise QueryError(f"format {code} cannot be read; use {', '.join(_READ)}")
+def _accepted(code: str, *, touches_code: bool) -> str:
     # Without text in between, only a fixed number of digits separates two codes.
     return re.sub(r"\{1,(\d)\}", r"{\1}", _READ[code]) if touches_code else _READ[code]
 
@@ -145,29 +126,26 @@ def _collated(text: exp.Expr, collation: str = "C") -> exp.Expr:
     return exp.Collate(this=text, expression=exp.to_identifier(collation, quoted=True))
 
 
-_CASTS: dict[object, Callable[[exp.Cast], exp.Expr]] = {
-    _Type.TEXT: _to_text,
-    _Type.BOOLEAN: _to_boolean,
-    _Type.DECIMAL: _to_decimal,
-    _Type.TIMESTAMP: _to_moment,
-    _Type.INT128: lambda node: exp.cast(_inner(node.this), "DECIMAL"),
-}
-
-
 def _apart(node: exp.Select) -> exp.Expr:
     # OFFSET 0 keeps the subquery apart. Merged into the outer query, the planner would estimate one
     # group for each row and sort them all, mostly on disk.
     return node.offset(0, copy=False) if node.meta.get("apart") else node
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
-    exp.Cast: _cast,
+_CHANGES: dict[type[exp.Expr], Change] = {
     exp.In: _in,
     exp.Select: _apart,
     exp.StrToTime: _text_to_time,
     exp.TimeToStr: _time_to_text,
     exp.Upper: _upper,
 }
-adapt = adapter("postgres", _CHANGES)
+_CASTS: Casts = {
+    _Type.TEXT: _to_text,
+    _Type.BOOLEAN: _to_boolean,
+    _Type.DECIMAL: _to_decimal,
+    _Type.TIMESTAMP: _to_moment,
+    _Type.INT128: lambda node: exp.cast(_inner(node.this), "DECIMAL"),
+}
+adapt = adapter("postgres", _CHANGES, _CASTS)
 # The parts of a replacement, which `replaced` does not visit, are adapted too.
 _inner: Adapt = partial(replaced, change=adapt)

@@ -2,6 +2,7 @@
 
 import psycopg
 
+from skillian.connectors.servers import CannotConnectError
 from skillian.errors import QueryError, too_slow
 
 # Parts of the messages of libpq and the server for a refused connection, and what to check.
@@ -24,20 +25,22 @@ _REFUSALS = {
 _UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
 
 
-def connect_error(name: str, error: psycopg.Error) -> QueryError:
-    """What to check where connection `name` could not be opened."""
-    text = str(error)
-    fix = next((fix for known, fix in _REFUSALS.items() if known in text), _UNREACHABLE)
-    return QueryError(f"connection {name!r}: {fix}")
+def explained(name: str, error: Exception, seconds: float) -> QueryError:
+    """What to check where connection `name` could not be opened, or what a statement did wrong.
 
-
-def statement_error(name: str, error: psycopg.Error, seconds: float) -> QueryError:
-    """What went wrong with a statement on connection `name`, with this time limit."""
-    primary = error.diag.message_primary
+    `seconds` is the limit of its time.
+    """
+    if isinstance(error, CannotConnectError):
+        refused = str(error.args[0])
+        fix = next((fix for known, fix in _REFUSALS.items() if known in refused), _UNREACHABLE)
+        return QueryError(f"connection {name!r}: {fix}")
+    primary, state = None, ""
+    if isinstance(error, psycopg.Error):
+        primary, state = error.diag.message_primary, error.sqlstate or ""
     if isinstance(error, psycopg.errors.QueryCanceled) and "timeout" in (primary or ""):
         return too_slow(seconds)
     lost = isinstance(error, psycopg.OperationalError) and primary is None
-    if lost or (error.sqlstate or "").startswith(("08", "57P")):
+    if lost or state.startswith(("08", "57P")):
         return QueryError(
             f"connection {name!r}: the server ended the connection; check that it runs and retry"
         )

@@ -5,18 +5,19 @@ import itertools
 import logging
 import re
 import warnings
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from pyspark.errors import PySparkException
 
 from skillian.connectors import base
 from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
+from skillian.connectors.servers import ServerConnector, Session
 from skillian.connectors.spark.rows import (
     TIMEOUT_SECONDS,
     columns,
@@ -27,9 +28,6 @@ from skillian.connectors.spark.rows import (
     typed,
 )
 from skillian.errors import QueryError, UnavailableError, missing_extra
-from skillian.tasks import BlockingCalls
-
-T = TypeVar("T")
 
 _TRIES = 5
 
@@ -46,7 +44,7 @@ _FAILURES = (PySparkException, OSError)
 _numbers = itertools.count(1)
 
 
-class SparkConnectConnector:
+class SparkConnectConnector(ServerConnector["SparkStatement"]):
     """A `Connector` to the tables of one database behind a Spark Connect server.
 
     Args:
@@ -57,18 +55,22 @@ class SparkConnectConnector:
     """
 
     dialect = "spark"
-    keeps_catalog = False
+    failures = _FAILURES
+    keeps_time = True
 
     def __init__(
         self, url: str, database: str | None, name: str, timeout: float = TIMEOUT_SECONDS
     ) -> None:
+        super().__init__(
+            name,
+            timeout,
+            lambda seconds: SparkStatement(self._opened, next(self._tags), seconds),
+            _explained,
+        )
         self._url = url
         self._database = database
-        self._name = name
-        self._timeout = timeout
         self._lock = Lock()
         self._session: Any = None
-        self._calls = BlockingCalls()
         self._tags = (f"skillian-{next(_numbers)}-{number}" for number in itertools.count())
 
     @classmethod
@@ -91,66 +93,23 @@ class SparkConnectConnector:
     async def catalog(self) -> tuple[Table, ...]:
         """All tables of the database."""
 
-        def read(session: Any) -> tuple[Table, ...]:
+        def read(statement: SparkStatement) -> tuple[Table, ...]:
+            session = statement.session()
             database = session.catalog.currentDatabase()
             return tuple(
                 table_of(database, table.name, session.table(_quoted(table.name)))
                 for table in session.catalog.listTables()
             )
 
-        return await self._work(read)
-
-    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """The columns of a SELECT without parameters, without running it."""
-        return await self._work(lambda session: columns(select(session, statement, {})))
-
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Run one SELECT with named parameters and return its rows, within the budget."""
-
-        def read(session: Any) -> ArrowTable:
-            frame = select(session, statement, parameters).limit(base.ROW_BUDGET + 1)
-            schema, rows = _rows(frame)
-            return base.table_within_budget(rows, schema)
-
-        return await self._work(read)
-
-    async def stream(
-        self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and yield its rows in batches, as the server sends them.
-
-        The server holds one partition of the result in memory at a time.
-        """
-        tag = next(self._tags)
-        _, rows = await self._work(
-            lambda session: _rows(select(session, statement, parameters)), tag
-        )
-        try:
-            while (batch := await self._work(lambda _: next(rows, None), tag)) is not None:
-                yield batch
-        finally:
-            await asyncio.to_thread(self._interrupt, tag)
+        return await self.read(read)
 
     async def aclose(self) -> None:
         """End the session on the server; its running statements stop."""
+        await super().aclose()
         session, self._session = self._session, None
         if session is not None:
             with suppress(*_FAILURES):
-                await asyncio.to_thread(session.interruptAll)
-            with suppress(*_FAILURES):
                 await asyncio.to_thread(session.stop)
-
-    async def _work(self, work: Callable[[Any], T], tag: str | None = None) -> T:
-        """What `work` returns; a statement that it starts carries the tag."""
-        seconds = self._timeout if tag is None else base.STREAM_TIMEOUT_SECONDS
-        named = tag or next(self._tags)
-        try:
-            return await self._calls.run(
-                lambda: work(self._opened(named)), lambda: self._interrupt(named), seconds
-            )
-        except _FAILURES as error:
-            reason = plain(error) or "the server does not answer; check its address and token"
-            raise QueryError(f"connection {self._name!r}: {reason}") from None
 
     def _opened(self, tag: str) -> Any:
         with self._lock:
@@ -176,18 +135,68 @@ class SparkConnectConnector:
             session.catalog.setCurrentDatabase(self._database)
         return session
 
-    def _interrupt(self, tag: str) -> None:
-        session = self._session
-        if session is not None:
+
+class SparkStatement(Session):
+    """A SELECT on a server, which can be stopped by its tag.
+
+    The server holds one partition of the result in memory at a time.
+    """
+
+    def __init__(self, opened: Callable[[str], Any], tag: str, seconds: float) -> None:
+        super().__init__(seconds)
+        self._opened = opened
+        self._tag = tag
+        self._known: Any = None
+        self._rows: Iterator[ArrowBatch] = iter(())
+        self._ended = True
+        self._limit: int | None = None
+
+    def session(self) -> Any:
+        """The session on the server; what this thread starts there carries the tag."""
+        self._known = self._opened(self._tag)
+        return self._known
+
+    def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """The columns of a SELECT without parameters, without running it."""
+        return columns(select(self.session(), statement, {}))
+
+    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """The rows of a SELECT, within the budget."""
+        self._limit = base.ROW_BUDGET + 1
+        return super().table(statement, parameters)
+
+    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
+        """Start a SELECT; raises `QueryError` for any other statement, and Spark's errors."""
+        frame = select(self.session(), statement, parameters)
+        kinds, numbered = renamed(frame if self._limit is None else frame.limit(self._limit))
+        self.columns = [*kinds.items()]
+        self._rows = typed(_batches(numbered), arrow_schema(self.columns))
+        self._ended = False
+
+    def batch(self) -> ArrowBatch | None:
+        """The next rows, as the server sends them, None after the last."""
+        self.check()
+        self.session()
+        batch = next(self._rows, None)
+        self._ended = batch is None
+        return batch
+
+    def kill(self) -> None:
+        """Have the server stop the statement, if it can be reached."""
+        if self._known is not None:
             with suppress(*_FAILURES):
-                session.interruptTag(tag)
+                self._known.interruptTag(self._tag)
+
+    def stop(self) -> None:
+        """Have the server stop it, if it still runs."""
+        if not self._ended:
+            self.kill()
+            self._ended = True
 
 
-def _rows(frame: Any) -> tuple[Any, Iterator[ArrowBatch]]:
-    """The `pyarrow.Schema` of a data frame, and its rows as they arrive."""
-    kinds, numbered = renamed(frame)
-    schema = arrow_schema(kinds.items())
-    return schema, typed(_batches(numbered), schema)
+def _explained(name: str, error: Exception, _: float) -> QueryError:
+    reason = plain(error) or "the server does not answer; check its address and token"
+    return QueryError(f"connection {name!r}: {reason}")
 
 
 def _batches(frame: Any) -> Iterator[Any]:

@@ -1,14 +1,21 @@
 """Spark: what sqlglot does not translate itself."""
 
 import re
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import QUOTIENT, Adapt, adapter, call, printed_float, replaced
+from skillian.connectors.dialects import (
+    QUOTIENT,
+    Adapt,
+    Casts,
+    Change,
+    adapter,
+    call,
+    codes_of,
+    replaced,
+)
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -29,20 +36,11 @@ _PATTERNS = {
     "%-m": "M",
     "%-H": "H",
 }
-_CODE = re.compile(r"%-?.|[A-Za-z]+|'|.", re.DOTALL)
 
 
-def _cast(node: exp.Cast) -> exp.Expr:
-    goal, source = node.to.this, node.this.type
-    if goal == _Type.TIMESTAMP:
-        # TIMESTAMP has a time zone in Spark.
-        return _as(_inner(node.this), "TIMESTAMP_NTZ")
-    if goal == _Type.INT128:
-        return _as(_inner(node.this), "DECIMAL(38, 0)")
-    if goal == _Type.TEXT and source is not None and source.this == _Type.TIMESTAMPTZ:
-        return exp.DPipe(this=exp.cast(_inner(node.this), "TEXT"), expression=_text("+00"))
-    float_kind = printed_float(node)
-    return floats.shortest(_inner(node.this), float_kind, "spark") if float_kind else node
+def _float_text(node: exp.Cast) -> exp.Expr:
+    kind: exp.DataType = node.this.type
+    return floats.shortest(_inner(node.this), kind.this, "spark")
 
 
 def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
@@ -66,35 +64,23 @@ def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     pattern = _text(_pattern(node.args["format"].name))
     read = call("TO_TIMESTAMP", _inner(node.this), pattern)
-    return _as(read, "TIMESTAMP_NTZ")
+    return exp.cast(read, exp.DType.TIMESTAMPNTZ)
 
 
 def _pattern(form: str) -> str:
-    written: list[str] = []
-    for part in _CODE.findall(form):
-        if part.startswith("%") and part != "%%":
-            if part not in _PATTERNS:
-                known = " ".join(sorted(_PATTERNS))
-                raise QueryError(
-                    f"`format: {form}`: Spark has no equivalent of {part}; known: {known}"
-                )
-            written.append(_PATTERNS[part])
-        else:
-            literal = part.replace("%%", "%").replace("'", "''")
-            written.append(f"'{literal}'" if literal.isalpha() else literal)
-    return "".join(written)
-
-
-def _as(value: exp.Expr, goal: str) -> exp.Expr:
-    return exp.cast(value, exp.DataType.build(goal, dialect="spark"))
+    """Java's pattern for one of strftime."""
+    parts = codes_of(form, _PATTERNS, "Spark")
+    return "".join(
+        _PATTERNS[code] if code else re.sub(r"[^\W\d_]+", r"'\g<0>'", text.replace("'", "''"))
+        for code, text in parts
+    )
 
 
 def _text(text: str) -> exp.Literal:
     return exp.Literal.string(text)
 
 
-_CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
-    exp.Cast: _cast,
+_CHANGES: dict[type[exp.Expr], Change] = {
     exp.IntDiv: f"CAST({QUOTIENT} AS DECIMAL(38, 0))",
     exp.Normalize: _normalize,
     exp.RegexpLike: _regexp_like,
@@ -105,7 +91,14 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr] | str] = {
     # Spark would turn the German sharp s into two letters.
     exp.Upper: "UPPER(REPLACE(v, 'ß', 'ẞ'))",
 }
+_CASTS: Casts = {
+    _Type.TIMESTAMP: "CAST(v AS TIMESTAMPNTZ)",  # TIMESTAMP has a time zone in Spark
+    _Type.INT128: "CAST(v AS DECIMAL(38, 0))",
+    (_Type.TEXT, _Type.TIMESTAMPTZ): "CAST(v AS TEXT) || '+00'",
+    (_Type.TEXT, _Type.FLOAT): _float_text,
+    (_Type.TEXT, _Type.DOUBLE): _float_text,
+}
 # In neutral SQL: read as Spark's, casts and quotients would not fail in Databricks.
-adapt = adapter("", _CHANGES)
+adapt = adapter("", _CHANGES, _CASTS)
 # The parts of a replacement, which `replaced` does not visit, are adapted too.
 _inner: Adapt = partial(replaced, change=adapt)

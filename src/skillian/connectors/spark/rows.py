@@ -27,7 +27,7 @@ _MESSAGE = re.compile(
 )
 _PATH = re.compile(r"(?:file:)?(?:/[^\s'\"`/]+){2,}")
 _TYPE = re.compile(r"(?P<name>\w+)(?:\(\d+(?:,(?P<scale>\d+))?\))?")
-_KINDS: dict[str, Kind] = {
+KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
     "decimal": "decimal",
@@ -38,6 +38,7 @@ _KINDS: dict[str, Kind] = {
     "timestamp": "timestamptz",
     "timestamp_ntz": "timestamp",
 }
+"""The kinds of Spark's types, by their names."""
 
 
 def select(session: Any, statement: str, parameters: Mapping[str, object]) -> Any:
@@ -71,7 +72,7 @@ def table_of(schema: str, name: str, frame: Any) -> Table:
 def column_type(written: str) -> ColumnType:
     """The type of a column by Spark's name for it."""
     match = _TYPE.fullmatch(written)
-    kind = _KINDS.get(match["name"], "other") if match else "other"
+    kind = KINDS.get(match["name"], "other") if match else "other"
     return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
 
 

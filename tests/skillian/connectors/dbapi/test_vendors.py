@@ -287,8 +287,8 @@ def test_values_are_bound_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPat
 
 def test_a_kind_of_each_value_becomes_arrow() -> None:
     moment = datetime(2024, 1, 31, 10, tzinfo=UTC)
-    kinds: dict[str, tuple[Any, str]] = {
-        "i": ("integer", "INT"), "f": ("float", "FLOAT"), "d": ("date", "DATE"),
+    kinds: dict[str, tuple[Any, ...]] = {
+        "i": ("integer", "INT", 0, True), "f": ("float", "FLOAT"), "d": ("date", "DATE"),
         "t": ("timestamp", "DATETIME"), "z": ("timestamptz", "TIMESTAMP"), "o": ("other", "BINARY"),
     }  # fmt: skip
     columns = [(name, ColumnType(*kind)) for name, kind in kinds.items()]

@@ -12,7 +12,6 @@ from tests.support.waits import soon
 from skillian.connectors.base import ColumnType, Table
 from skillian.connectors.dialects import compile_sql
 from skillian.connectors.postgres import connector as connector_module
-from skillian.connectors.postgres import pool
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.data import sql
@@ -202,9 +201,9 @@ async def test_cancelling_at_any_moment_leaves_the_connector_working(
 
 async def test_nobody_waits_for_ever_for_a_connection(postgres_database: Database) -> None:
     connector = of_postgres(postgres_database).make(0.5)
-    held = [connector.stream(ENDLESS, {}) for _ in range(pool.MAX_CONNECTIONS)]
+    held = [connector.stream(ENDLESS, {}) for _ in range(PostgresConnector.connections)]
     tasks = [asyncio.ensure_future(anext(aiter(stream))) for stream in held]
-    await soon(lambda: postgres_database.active() == pool.MAX_CONNECTIONS)
+    await soon(lambda: postgres_database.active() == PostgresConnector.connections)
     with pytest.raises(QueryError, match="all 8 of its connections are busy"):
         await connector.run("SELECT 1", {})
     await connector.aclose()
@@ -221,7 +220,7 @@ async def test_who_holds_a_state_still_gets_a_connection(
             await state.run("SELECT 1", {})
 
     async with asyncio.timeout(20):  # a statement waits 30 s for a connection
-        await asyncio.gather(*(one() for _ in range(2 * pool.MAX_CONNECTIONS)))
+        await asyncio.gather(*(one() for _ in range(2 * PostgresConnector.connections)))
 
 
 LEDGER = Table(

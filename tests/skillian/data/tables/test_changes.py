@@ -19,7 +19,7 @@ from tests.support.asking import comparing
 
 from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
-from skillian.connectors.postgres import connector as postgres
+from skillian.connectors.postgres.session import PostgresSession
 from skillian.data.named import measured_source
 from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
@@ -38,8 +38,8 @@ BEFORE = {"b": ROWS, "matched": ROWS - 1, "differing": 1, "only_in_a": 0, "only_
 AFTER = {"b": ROWS + 1, "matched": ROWS - 3, "differing": 2, "only_in_a": 1, "only_in_b": 2}
 
 BOUNDARIES: dict[str, tuple[Any, str]] = {
-    "postgres": (postgres, "batches"),
-    "mysql": (MySQLSession, "rows"),
+    "postgres": (PostgresSession, "start"),
+    "mysql": (MySQLSession, "start"),
 }
 READS_STAGED = re.compile('FROM "(staged|kept)_')
 

@@ -1,12 +1,8 @@
 WITH `both` AS (
   SELECT
-    REPLACE(UPPER(TRIM((
-      CAST(`source`.`company` AS STRING)
-    ), ' ')), 'ẞ', 'ß') AS `key_0`,
+    REPLACE(UPPER(TRIM(CAST(`source`.`company` AS STRING), ' ')), 'ẞ', 'ß') AS `key_0`,
     FORMAT_DATE('%%Y-%%m', `source`.`day`) AS `key_1`,
-    (
-      RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.')
-    ) AS `key_2`,
+    RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.') AS `key_2`,
     1 AS `rows_a`,
     NULL AS `rows_b`,
     `source`.`amount` AS `a_0`,
@@ -18,29 +14,15 @@ WITH `both` AS (
   FROM `dbo`.`old` AS `source`
   WHERE
     (
-      REPLACE(UPPER(TRIM((
-        CAST(`source`.`company` AS STRING)
-      ), ' ')), 'ẞ', 'ß') IN ((
-          CAST(%(p0)s AS STRING)
-      ))
-      OR REPLACE(UPPER(TRIM((
-        CAST(`source`.`company` AS STRING)
-      ), ' ')), 'ẞ', 'ß') IS NULL
+      REPLACE(UPPER(TRIM(CAST(`source`.`company` AS STRING), ' ')), 'ẞ', 'ß') IN (CAST(%(p0)s AS STRING))
+      OR REPLACE(UPPER(TRIM(CAST(`source`.`company` AS STRING), ' ')), 'ẞ', 'ß') IS NULL
     )
-    AND (
-      RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.')
-    ) >= (
-      CAST(%(p1)s AS STRING)
-    )
+    AND RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.') >= CAST(%(p1)s AS STRING)
   UNION ALL
   SELECT
-    REPLACE(UPPER(TRIM((
-      CAST(`source`.`company` AS STRING)
-    ), ' ')), 'ẞ', 'ß') AS `key_0`,
+    REPLACE(UPPER(TRIM(CAST(`source`.`company` AS STRING), ' ')), 'ẞ', 'ß') AS `key_0`,
     FORMAT_DATE('%%Y-%%m', `source`.`day`) AS `key_1`,
-    (
-      RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.')
-    ) AS `key_2`,
+    RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.') AS `key_2`,
     NULL AS `rows_a`,
     1 AS `rows_b`,
     NULL AS `a_0`,
@@ -52,20 +34,10 @@ WITH `both` AS (
   FROM `dbo`.`new` AS `source`
   WHERE
     (
-      REPLACE(UPPER(TRIM((
-        CAST(`source`.`company` AS STRING)
-      ), ' ')), 'ẞ', 'ß') IN ((
-          CAST(%(p2)s AS STRING)
-      ))
-      OR REPLACE(UPPER(TRIM((
-        CAST(`source`.`company` AS STRING)
-      ), ' ')), 'ẞ', 'ß') IS NULL
+      REPLACE(UPPER(TRIM(CAST(`source`.`company` AS STRING), ' ')), 'ẞ', 'ß') IN (CAST(%(p2)s AS STRING))
+      OR REPLACE(UPPER(TRIM(CAST(`source`.`company` AS STRING), ' ')), 'ẞ', 'ß') IS NULL
     )
-    AND (
-      RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.')
-    ) >= (
-      CAST(%(p3)s AS STRING)
-    )
+    AND RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.') >= CAST(%(p3)s AS STRING)
 ), `groups` AS (
   SELECT
     `key_0`,
@@ -73,28 +45,16 @@ WITH `both` AS (
     `key_2`,
     COUNT(`rows_a`) AS `rows_a`,
     COUNT(`rows_b`) AS `rows_b`,
-    CAST((
-      SUM(CAST(`a_0` AS BIGNUMERIC))
-    ) AS NUMERIC) AS `a_0`,
-    CAST((
-      SUM(CAST(`b_0` AS BIGNUMERIC))
-    ) AS NUMERIC) AS `b_0`,
+    CAST(SUM(CAST(`a_0` AS BIGNUMERIC)) AS NUMERIC) AS `a_0`,
+    CAST(SUM(CAST(`b_0` AS BIGNUMERIC)) AS NUMERIC) AS `b_0`,
     CAST(CAST(SIGN(
-      (
-        CAST(CAST((
-          SUM(CAST(`a_1` AS BIGNUMERIC))
-        ) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
-      )
+      CAST(CAST(SUM(CAST(`a_1` AS BIGNUMERIC)) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
     ) * (
       (
         DIV(
           CAST((
             2 * ABS(
-              (
-                CAST(CAST((
-                  SUM(CAST(`a_1` AS BIGNUMERIC))
-                ) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
-              )
+              CAST(CAST(SUM(CAST(`a_1` AS BIGNUMERIC)) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
             ) + NULLIF(COUNT(`a_1`), 0)
           ) AS BIGNUMERIC),
           CAST((
@@ -104,21 +64,13 @@ WITH `both` AS (
       )
     ) AS BIGNUMERIC) * CAST('1e-15' AS BIGNUMERIC) AS BIGNUMERIC) AS `a_1`,
     CAST(CAST(SIGN(
-      (
-        CAST(CAST((
-          SUM(CAST(`b_1` AS BIGNUMERIC))
-        ) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
-      )
+      CAST(CAST(SUM(CAST(`b_1` AS BIGNUMERIC)) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
     ) * (
       (
         DIV(
           CAST((
             2 * ABS(
-              (
-                CAST(CAST((
-                  SUM(CAST(`b_1` AS BIGNUMERIC))
-                ) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
-              )
+              CAST(CAST(SUM(CAST(`b_1` AS BIGNUMERIC)) AS NUMERIC) * CAST(1000000000000000 AS NUMERIC) AS BIGNUMERIC)
             ) + NULLIF(COUNT(`b_1`), 0)
           ) AS BIGNUMERIC),
           CAST((
@@ -142,30 +94,14 @@ SELECT
   CASE WHEN `same` = 0 THEN `key_2` END AS `key_2`,
   COUNT(*) AS `together`,
   COUNT(CASE WHEN `rows_a` > 1 THEN 1 END) AS `repeated`,
-  CAST((
-    SUM(CAST(`rows_a` AS BIGNUMERIC))
-  ) AS INT64) AS `rows_a`,
-  CAST((
-    SUM(CAST(`rows_b` AS BIGNUMERIC))
-  ) AS INT64) AS `rows_b`,
-  CAST((
-    SUM(CAST(`a_0` AS BIGNUMERIC))
-  ) AS NUMERIC) AS `a_0`,
-  CAST((
-    SUM(CAST(`b_0` AS BIGNUMERIC))
-  ) AS NUMERIC) AS `b_0`,
-  CAST((
-    SUM(CAST(`a_1` AS BIGNUMERIC))
-  ) AS BIGNUMERIC) AS `a_1`,
-  CAST((
-    SUM(CAST(`b_1` AS BIGNUMERIC))
-  ) AS BIGNUMERIC) AS `b_1`,
-  CAST((
-    SUM(CAST(`a_2` AS BIGNUMERIC))
-  ) AS BIGNUMERIC) AS `a_2`,
-  CAST((
-    SUM(CAST(`b_2` AS BIGNUMERIC))
-  ) AS BIGNUMERIC) AS `b_2`
+  CAST(SUM(CAST(`rows_a` AS BIGNUMERIC)) AS INT64) AS `rows_a`,
+  CAST(SUM(CAST(`rows_b` AS BIGNUMERIC)) AS INT64) AS `rows_b`,
+  CAST(SUM(CAST(`a_0` AS BIGNUMERIC)) AS NUMERIC) AS `a_0`,
+  CAST(SUM(CAST(`b_0` AS BIGNUMERIC)) AS NUMERIC) AS `b_0`,
+  CAST(SUM(CAST(`a_1` AS BIGNUMERIC)) AS BIGNUMERIC) AS `a_1`,
+  CAST(SUM(CAST(`b_1` AS BIGNUMERIC)) AS BIGNUMERIC) AS `b_1`,
+  CAST(SUM(CAST(`a_2` AS BIGNUMERIC)) AS BIGNUMERIC) AS `a_2`,
+  CAST(SUM(CAST(`b_2` AS BIGNUMERIC)) AS BIGNUMERIC) AS `b_2`
 FROM (
   SELECT
     *,

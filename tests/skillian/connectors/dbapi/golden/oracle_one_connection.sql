@@ -1,14 +1,10 @@
 WITH "both" AS (
   SELECT
-    REPLACE(UPPER(TRIM(' ' FROM (
-      CAST("source"."company" AS VARCHAR2(4000))
-    ))), 'ẞ', 'ß') AS "key_0",
+    REPLACE(UPPER(TRIM(' ' FROM CAST("source"."company" AS VARCHAR2(4000)))), 'ẞ', 'ß') AS "key_0",
     TO_CHAR("source"."day", 'YYYY-MM') AS "key_1",
-    (
-      RTRIM(
-        RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
-        '.'
-      )
+    RTRIM(
+      RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
+      '.'
     ) AS "key_2",
     1 AS "rows_a",
     NULL AS "rows_b",
@@ -21,34 +17,20 @@ WITH "both" AS (
   FROM "dbo"."old" "source"
   WHERE
     (
-      REPLACE(UPPER(TRIM(' ' FROM (
-        CAST("source"."company" AS VARCHAR2(4000))
-      ))), 'ẞ', 'ß') IN ((
-          CAST(:p0 AS VARCHAR2(4000))
-      ))
-      OR REPLACE(UPPER(TRIM(' ' FROM (
-        CAST("source"."company" AS VARCHAR2(4000))
-      ))), 'ẞ', 'ß') IS NULL
+      REPLACE(UPPER(TRIM(' ' FROM CAST("source"."company" AS VARCHAR2(4000)))), 'ẞ', 'ß') IN (CAST(:p0 AS VARCHAR2(4000)))
+      OR REPLACE(UPPER(TRIM(' ' FROM CAST("source"."company" AS VARCHAR2(4000)))), 'ẞ', 'ß') IS NULL
     )
-    AND (
-      RTRIM(
-        RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
-        '.'
-      )
-    ) >= (
-      CAST(:p1 AS VARCHAR2(4000))
-    )
+    AND RTRIM(
+      RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
+      '.'
+    ) >= CAST(:p1 AS VARCHAR2(4000))
   UNION ALL
   SELECT
-    REPLACE(UPPER(TRIM(' ' FROM (
-      CAST("source"."company" AS VARCHAR2(4000))
-    ))), 'ẞ', 'ß') AS "key_0",
+    REPLACE(UPPER(TRIM(' ' FROM CAST("source"."company" AS VARCHAR2(4000)))), 'ẞ', 'ß') AS "key_0",
     TO_CHAR("source"."day", 'YYYY-MM') AS "key_1",
-    (
-      RTRIM(
-        RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
-        '.'
-      )
+    RTRIM(
+      RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
+      '.'
     ) AS "key_2",
     NULL AS "rows_a",
     1 AS "rows_b",
@@ -61,23 +43,13 @@ WITH "both" AS (
   FROM "dbo"."new" "source"
   WHERE
     (
-      REPLACE(UPPER(TRIM(' ' FROM (
-        CAST("source"."company" AS VARCHAR2(4000))
-      ))), 'ẞ', 'ß') IN ((
-          CAST(:p2 AS VARCHAR2(4000))
-      ))
-      OR REPLACE(UPPER(TRIM(' ' FROM (
-        CAST("source"."company" AS VARCHAR2(4000))
-      ))), 'ẞ', 'ß') IS NULL
+      REPLACE(UPPER(TRIM(' ' FROM CAST("source"."company" AS VARCHAR2(4000)))), 'ẞ', 'ß') IN (CAST(:p2 AS VARCHAR2(4000)))
+      OR REPLACE(UPPER(TRIM(' ' FROM CAST("source"."company" AS VARCHAR2(4000)))), 'ẞ', 'ß') IS NULL
     )
-    AND (
-      RTRIM(
-        RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
-        '.'
-      )
-    ) >= (
-      CAST(:p3 AS VARCHAR2(4000))
-    )
+    AND RTRIM(
+      RTRIM(TO_CHAR(CAST("source"."moment" AS TIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'),
+      '.'
+    ) >= CAST(:p3 AS VARCHAR2(4000))
 ), "groups" AS (
   SELECT
     "key_0",
@@ -88,42 +60,30 @@ WITH "both" AS (
     CAST(SUM("a_0") AS NUMBER(38, 2)) AS "a_0",
     CAST(SUM("b_0") AS NUMBER(38, 2)) AS "b_0",
     CAST(CAST(SIGN(
-      (
-        CAST(CAST(SUM("a_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
-      )
+      CAST(CAST(SUM("a_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
     ) * (
-      (
-        CAST(TRUNC(
-          (
-            2 * ABS(
-              (
-                CAST(CAST(SUM("a_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
-              )
-            ) + NULLIF(COUNT("a_1"), 0)
-          ) / (
-            2 * NULLIF(COUNT("a_1"), 0)
-          )
-        ) AS NUMBER(38, 0))
-      )
+      CAST(TRUNC(
+        (
+          2 * ABS(
+            CAST(CAST(SUM("a_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
+          ) + NULLIF(COUNT("a_1"), 0)
+        ) / (
+          2 * NULLIF(COUNT("a_1"), 0)
+        )
+      ) AS NUMBER(38, 0))
     ) AS NUMBER(38, 0)) * CAST('1e-8' AS NUMBER(9, 8)) AS NUMBER(38, 8)) AS "a_1",
     CAST(CAST(SIGN(
-      (
-        CAST(CAST(SUM("b_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
-      )
+      CAST(CAST(SUM("b_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
     ) * (
-      (
-        CAST(TRUNC(
-          (
-            2 * ABS(
-              (
-                CAST(CAST(SUM("b_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
-              )
-            ) + NULLIF(COUNT("b_1"), 0)
-          ) / (
-            2 * NULLIF(COUNT("b_1"), 0)
-          )
-        ) AS NUMBER(38, 0))
-      )
+      CAST(TRUNC(
+        (
+          2 * ABS(
+            CAST(CAST(SUM("b_1") AS NUMBER(38, 2)) * CAST(100000000 AS NUMBER(9, 0)) AS NUMBER(38, 0))
+          ) + NULLIF(COUNT("b_1"), 0)
+        ) / (
+          2 * NULLIF(COUNT("b_1"), 0)
+        )
+      ) AS NUMBER(38, 0))
     ) AS NUMBER(38, 0)) * CAST('1e-8' AS NUMBER(9, 8)) AS NUMBER(38, 8)) AS "b_1",
     CAST(CASE WHEN COUNT("rows_a") > 0 THEN CAST(COUNT("a_2") AS NUMBER(38, 0)) END AS NUMBER(38, 0)) AS "a_2",
     CAST(CASE WHEN COUNT("rows_b") > 0 THEN CAST(COUNT("b_2") AS NUMBER(38, 0)) END AS NUMBER(38, 0)) AS "b_2"

@@ -2,9 +2,7 @@ WITH "both" AS (
   SELECT
     REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') AS "key_0",
     TO_CHAR("source"."day", 'yyyy-mm') AS "key_1",
-    (
-      RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')
-    ) AS "key_2",
+    RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.') AS "key_2",
     1 AS "rows_a",
     NULL AS "rows_b",
     "source"."amount" AS "a_0",
@@ -16,23 +14,15 @@ WITH "both" AS (
   FROM "dbo"."old" AS "source"
   WHERE
     (
-      REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') IN ((
-          CAST(? AS VARCHAR)
-      ))
+      REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') IN (CAST(? AS VARCHAR))
       OR REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') IS NULL
     )
-    AND (
-      RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')
-    ) >= (
-      CAST(? AS VARCHAR)
-    )
+    AND RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.') >= CAST(? AS VARCHAR)
   UNION ALL
   SELECT
     REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') AS "key_0",
     TO_CHAR("source"."day", 'yyyy-mm') AS "key_1",
-    (
-      RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')
-    ) AS "key_2",
+    RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.') AS "key_2",
     NULL AS "rows_a",
     1 AS "rows_b",
     NULL AS "a_0",
@@ -44,16 +34,10 @@ WITH "both" AS (
   FROM "dbo"."new" AS "source"
   WHERE
     (
-      REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') IN ((
-          CAST(? AS VARCHAR)
-      ))
+      REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') IN (CAST(? AS VARCHAR))
       OR REPLACE(UPPER(TRIM("source"."company", ' ')), 'ẞ', 'ß') IS NULL
     )
-    AND (
-      RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')
-    ) >= (
-      CAST(? AS VARCHAR)
-    )
+    AND RTRIM(RTRIM(TO_CHAR("source"."moment", 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.') >= CAST(? AS VARCHAR)
 ), "groups" AS (
   SELECT
     "key_0",
@@ -64,58 +48,42 @@ WITH "both" AS (
     CAST(SUM("a_0") AS DECIMAL(38, 2)) AS "a_0",
     CAST(SUM("b_0") AS DECIMAL(38, 2)) AS "b_0",
     CAST(CAST(SIGN(
-      (
-        CAST(CAST(SUM("a_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
-      )
+      CAST(CAST(SUM("a_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
     ) * (
-      (
-        CAST((
-          (
-            2 * ABS(
-              (
-                CAST(CAST(SUM("a_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
-              )
-            ) + NULLIF(COUNT("a_1"), 0)
-          ) - (
-            2 * ABS(
-              (
-                CAST(CAST(SUM("a_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
-              )
-            ) + NULLIF(COUNT("a_1"), 0)
-          ) % (
-            2 * NULLIF(COUNT("a_1"), 0)
-          )
-        ) / (
+      CAST((
+        (
+          2 * ABS(
+            CAST(CAST(SUM("a_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
+          ) + NULLIF(COUNT("a_1"), 0)
+        ) - (
+          2 * ABS(
+            CAST(CAST(SUM("a_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
+          ) + NULLIF(COUNT("a_1"), 0)
+        ) % (
           2 * NULLIF(COUNT("a_1"), 0)
-        ) AS DECIMAL(38, 0))
-      )
+        )
+      ) / (
+        2 * NULLIF(COUNT("a_1"), 0)
+      ) AS DECIMAL(38, 0))
     ) AS DECIMAL(38, 0)) * CAST('1e-8' AS DECIMAL(9, 8)) AS DECIMAL(38, 8)) AS "a_1",
     CAST(CAST(SIGN(
-      (
-        CAST(CAST(SUM("b_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
-      )
+      CAST(CAST(SUM("b_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
     ) * (
-      (
-        CAST((
-          (
-            2 * ABS(
-              (
-                CAST(CAST(SUM("b_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
-              )
-            ) + NULLIF(COUNT("b_1"), 0)
-          ) - (
-            2 * ABS(
-              (
-                CAST(CAST(SUM("b_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
-              )
-            ) + NULLIF(COUNT("b_1"), 0)
-          ) % (
-            2 * NULLIF(COUNT("b_1"), 0)
-          )
-        ) / (
+      CAST((
+        (
+          2 * ABS(
+            CAST(CAST(SUM("b_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
+          ) + NULLIF(COUNT("b_1"), 0)
+        ) - (
+          2 * ABS(
+            CAST(CAST(SUM("b_1") AS DECIMAL(38, 2)) * CAST(100000000 AS DECIMAL(9, 0)) AS DECIMAL(38, 0))
+          ) + NULLIF(COUNT("b_1"), 0)
+        ) % (
           2 * NULLIF(COUNT("b_1"), 0)
-        ) AS DECIMAL(38, 0))
-      )
+        )
+      ) / (
+        2 * NULLIF(COUNT("b_1"), 0)
+      ) AS DECIMAL(38, 0))
     ) AS DECIMAL(38, 0)) * CAST('1e-8' AS DECIMAL(9, 8)) AS DECIMAL(38, 8)) AS "b_1",
     CAST(CASE WHEN COUNT("rows_a") > 0 THEN CAST(COUNT("a_2") AS DECIMAL(38, 0)) END AS DECIMAL(38, 0)) AS "a_2",
     CAST(CASE WHEN COUNT("rows_b") > 0 THEN CAST(COUNT("b_2") AS DECIMAL(38, 0)) END AS DECIMAL(38, 0)) AS "b_2"

@@ -10,9 +10,7 @@ WITH [both] AS (
       'ß'
     ) AS [key_0],
     FORMAT([source].[day], 'yyyy-MM') AS [key_1],
-    (
-      FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF')
-    ) AS [key_2],
+    FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') AS [key_2],
     1 AS [rows_a],
     NULL AS [rows_b],
     [source].[amount] AS [a_0],
@@ -45,9 +43,7 @@ WITH [both] AS (
         'ß'
       ) IS NULL
     )
-    AND (
-      FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF')
-    ) >= (
+    AND FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') >= (
       CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
     )
   UNION ALL
@@ -62,9 +58,7 @@ WITH [both] AS (
       'ß'
     ) AS [key_0],
     FORMAT([source].[day], 'yyyy-MM') AS [key_1],
-    (
-      FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF')
-    ) AS [key_2],
+    FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') AS [key_2],
     NULL AS [rows_a],
     1 AS [rows_b],
     NULL AS [a_0],
@@ -97,9 +91,7 @@ WITH [both] AS (
         'ß'
       ) IS NULL
     )
-    AND (
-      FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF')
-    ) >= (
+    AND FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') >= (
       CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
     )
 ), [groups] AS (
@@ -112,58 +104,42 @@ WITH [both] AS (
     CAST(SUM([a_0]) AS NUMERIC(38, 2)) AS [a_0],
     CAST(SUM([b_0]) AS NUMERIC(38, 2)) AS [b_0],
     CAST(CAST(SIGN(
-      (
-        CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-      )
+      CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
     ) * (
-      (
-        CAST((
-          (
-            2 * ABS(
-              (
-                CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-              )
-            ) + NULLIF(COUNT([a_1]), 0)
-          ) - (
-            2 * ABS(
-              (
-                CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-              )
-            ) + NULLIF(COUNT([a_1]), 0)
-          ) % (
-            2 * NULLIF(COUNT([a_1]), 0)
-          )
-        ) / (
+      CAST((
+        (
+          2 * ABS(
+            CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+          ) + NULLIF(COUNT([a_1]), 0)
+        ) - (
+          2 * ABS(
+            CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+          ) + NULLIF(COUNT([a_1]), 0)
+        ) % (
           2 * NULLIF(COUNT([a_1]), 0)
-        ) AS NUMERIC(38, 0))
-      )
+        )
+      ) / (
+        2 * NULLIF(COUNT([a_1]), 0)
+      ) AS NUMERIC(38, 0))
     ) AS NUMERIC(38, 0)) * CAST('1e-8' AS NUMERIC(9, 8)) AS NUMERIC(38, 8)) AS [a_1],
     CAST(CAST(SIGN(
-      (
-        CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-      )
+      CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
     ) * (
-      (
-        CAST((
-          (
-            2 * ABS(
-              (
-                CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-              )
-            ) + NULLIF(COUNT([b_1]), 0)
-          ) - (
-            2 * ABS(
-              (
-                CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-              )
-            ) + NULLIF(COUNT([b_1]), 0)
-          ) % (
-            2 * NULLIF(COUNT([b_1]), 0)
-          )
-        ) / (
+      CAST((
+        (
+          2 * ABS(
+            CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+          ) + NULLIF(COUNT([b_1]), 0)
+        ) - (
+          2 * ABS(
+            CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+          ) + NULLIF(COUNT([b_1]), 0)
+        ) % (
           2 * NULLIF(COUNT([b_1]), 0)
-        ) AS NUMERIC(38, 0))
-      )
+        )
+      ) / (
+        2 * NULLIF(COUNT([b_1]), 0)
+      ) AS NUMERIC(38, 0))
     ) AS NUMERIC(38, 0)) * CAST('1e-8' AS NUMERIC(9, 8)) AS NUMERIC(38, 8)) AS [b_1],
     CAST(CASE WHEN COUNT([rows_a]) > 0 THEN CAST(COUNT([a_2]) AS NUMERIC(38, 0)) END AS NUMERIC(38, 0)) AS [a_2],
     CAST(CASE WHEN COUNT([rows_b]) > 0 THEN CAST(COUNT([b_2]) AS NUMERIC(38, 0)) END AS NUMERIC(38, 0)) AS [b_2]

@@ -1,0 +1,266 @@
+"""What connectors to servers have in common: sessions, limits of time, streams and states.
+
+Their drivers block, so that each call of one runs in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from threading import Thread
+from typing import ClassVar, Generic, TypeVar
+
+from skillian.connectors.arrow import arrow_schema
+from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    ArrowBatch,
+    ArrowTable,
+    Column,
+    ColumnType,
+    Connector,
+    StateConnector,
+    Table,
+    table_within_budget,
+)
+from skillian.errors import QueryError
+from skillian.tasks import BlockingCalls
+
+T = TypeVar("T")
+
+
+class CannotConnectError(Exception):
+    """The server refused the connection; the first argument is the driver's error."""
+
+
+class StoppedError(Exception):
+    """The statement was stopped before it was done."""
+
+
+class Session(ABC):
+    """A connection that runs one statement after another, or a single statement.
+
+    Its methods block, except `interrupt`, which any thread may call. They raise `QueryError`, or
+    the driver's errors.
+
+    Attributes:
+        seconds: How long each of its statements may run.
+        columns: The columns of the statement that was started last.
+        is_stopped: Whether it was interrupted, and runs nothing more.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.columns: list[Column] = []
+        self.is_stopped = False
+        self._killer: Thread | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is connected, and free for another statement."""
+        return False
+
+    @abstractmethod
+    def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """The columns of a SELECT without parameters, without running it."""
+
+    @abstractmethod
+    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
+        """Start a SELECT; raises `QueryError` for any other statement."""
+
+    @abstractmethod
+    def batch(self) -> ArrowBatch | None:
+        """The next rows of the statement, None after the last."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Have the server stop the statement, if it can be reached."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Have the server stop a running statement, and disconnect."""
+
+    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """The rows of a SELECT, within the budget."""
+        self.start(statement, parameters)
+        return table_within_budget(iter(self.batch, None), arrow_schema(self.columns))
+
+    def interrupt(self) -> None:
+        """Stop the statement, whether it has started or not; returns at once."""
+        self.is_stopped = True
+        if self._killer is None or not self._killer.is_alive():
+            self._killer = Thread(target=self.kill, name="skillian-kill", daemon=True)
+            self._killer.start()
+
+    def check(self) -> None:
+        """Raise `StoppedError` if it was interrupted."""
+        if self.is_stopped:
+            raise StoppedError
+
+
+S = TypeVar("S", bound=Session)
+
+
+class ServerConnector(ABC, Generic[S]):
+    """The common part of connectors to servers.
+
+    Args:
+        name: The connection's name in the configuration; messages use it in place of the URL.
+        timeout: How many seconds a statement may run.
+        new_session: Returns a session whose statements may run so many seconds; its first
+            statement connects.
+        explain: What one of `failures` says of a statement, by the name of the connection and the
+            limit of time.
+    """
+
+    keeps_catalog = False
+    dialect: str
+    connections: ClassVar[int] = 1_000_000
+    """How many statements run at once, each on its own connection; without a limit, so many."""
+    patience: ClassVar[float | None] = None
+    """How many seconds a statement waits until one of the connections is free; None: for ever."""
+    limits_sessions: ClassVar[bool] = False
+    """Whether a session has the same limit of time for all of its statements."""
+    failures: tuple[type[Exception], ...]
+    """What its sessions raise, besides `QueryError`."""
+    keeps_time: ClassVar[bool] = False
+    """Whether the limit of time is kept here, and not by the server."""
+
+    def __init__(
+        self,
+        name: str,
+        timeout: float,
+        new_session: Callable[[float], S],
+        explain: Callable[[str, Exception, float], QueryError],
+    ) -> None:
+        self._name = name
+        self._timeout = timeout
+        self._new_session = new_session
+        self._explain = explain
+        self._free = asyncio.Semaphore(self.connections)
+        self._calls = BlockingCalls()
+        self._idle: list[S] = []
+        self._busy: set[S] = set()
+        # The holder of a state also runs statements outside of it, which need connections.
+        self._states = asyncio.Semaphore(self.connections // 2)
+
+    @abstractmethod
+    async def catalog(self) -> tuple[Table, ...]:
+        """All tables and views; those of the default schema first."""
+
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """The columns of a SELECT without parameters, without running it."""
+        return await self.read(lambda session: session.describe(statement))
+
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """Run one SELECT with named parameters and return its rows, within the budget."""
+        return await self.read(lambda session: session.table(statement, parameters))
+
+    async def stream(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> AsyncGenerator[ArrowBatch]:
+        """Run one SELECT and yield its rows in batches, without a limit on their number."""
+        async with self.session(STREAM_TIMEOUT_SECONDS) as session:
+            await self.work(session, lambda: session.start(statement, parameters))
+            while (batch := await self.work(session, session.batch)) is not None:
+                yield batch
+
+    async def aclose(self) -> None:
+        """Stop running statements and disconnect; the next statement connects again."""
+        await self._calls.stop()
+        sessions = (*self._idle, *self._busy)
+        self._idle.clear()
+        self._busy.clear()
+        for session in sessions:
+            session.is_stopped = True
+            await asyncio.to_thread(session.stop)
+
+    async def read(self, read: Callable[[S], T]) -> T:
+        """What `read` returns for a session."""
+        async with self.session(self._timeout) as session:
+            return await self.work(session, lambda: read(session))
+
+    @asynccontextmanager
+    async def session(self, seconds: float) -> AsyncGenerator[S]:
+        """A session whose statements may run so long; it is kept for the next statement.
+
+        Raises `QueryError` if no connection becomes free.
+        """
+        await self._wait_for_free(seconds)
+        alike = seconds == self._timeout or not self.limits_sessions
+        session = self._idle.pop() if alike and self._idle else self._new_session(seconds)
+        session.seconds = seconds
+        self._busy.add(session)
+        try:
+            yield session
+        finally:
+            try:
+                if session in self._busy:  # otherwise `aclose` stops it
+                    self._busy.discard(session)
+                    if alike and session.is_usable:
+                        self._idle.append(session)
+                    else:
+                        await asyncio.to_thread(session.stop)
+            finally:
+                self._free.release()
+
+    async def work(self, session: S, work: Callable[[], T]) -> T:
+        """What `work` returns, run in a thread; raises `QueryError` for what the server refuses."""
+        seconds = session.seconds if self.keeps_time else None
+        try:
+            return await self._calls.run(work, session.interrupt, seconds)
+        except StoppedError:
+            raise QueryError(f"connection {self._name!r}: the statement was stopped") from None
+        except self.failures as error:
+            raise self._explain(self._name, error, session.seconds) from None
+
+    async def _wait_for_free(self, seconds: float) -> None:
+        patience = None if self.patience is None else min(seconds, self.patience)
+        try:
+            async with asyncio.timeout(patience):
+                await self._free.acquire()
+        except TimeoutError:
+            raise QueryError(
+                f"connection {self._name!r}: all {self.connections} of its connections are busy;"
+                " try again later"
+            ) from None
+
+
+class StateSession(Session):
+    """A session that can hold the state of a database for several statements."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start a transaction in which all statements read the state of now."""
+
+    @abstractmethod
+    def end_statement(self) -> None:
+        """Have the server stop a running statement, and go on with the transaction."""
+
+
+H = TypeVar("H", bound=StateSession)
+
+
+class StateServerConnector(ServerConnector[H]):
+    """The common part of connectors to servers whose transactions hold a state."""
+
+    @asynccontextmanager
+    async def one_state(self) -> AsyncGenerator[Connector]:
+        """A connector whose streams run in one transaction, one after another."""
+        lock = asyncio.Lock()
+        async with self._states, self.session(STREAM_TIMEOUT_SECONDS) as session:
+
+            async def stream(
+                statement: str, parameters: Mapping[str, object]
+            ) -> AsyncGenerator[ArrowBatch]:
+                async with lock:
+                    try:
+                        await self.work(session, lambda: session.start(statement, parameters))
+                        while (batch := await self.work(session, session.batch)) is not None:
+                            yield batch
+                    finally:
+                        await asyncio.to_thread(session.end_statement)
+
+            await self.work(session, session.begin)
+            yield StateConnector(self, stream)
