@@ -92,18 +92,18 @@ def _listed(reading: Reading, earlier: Earlier) -> PlannedCall | None:
 
 def _change_in(reading: Reading, last: Mapping[str, Any]) -> Reading | None:
     """What a question changes in the last call; None if it is a question of its own."""
-    before, sources, clauses = last.get("source"), reading.sources, {*reading.clauses}
+    before, sources, clauses = str(last.get("source", "")), reading.sources, {*reading.clauses}
     allowed = _BESIDE if "edit" in reading.says else {"sources", "edit"}
     is_other = len(sources) == 1 and clauses <= allowed and "also" not in reading.says
     is_other &= reading.says.keys().isdisjoint(_COMPARED)
     if not sources or is_other:
         return reading
     sources = [*dict.fromkeys((*sources, before) if before in sources else (before, *sources))]
-    is_beside = "compare" in reading.says and before is not None and len(sources) == _PAIR
+    is_beside = "compare" in reading.says and before != "" and len(sources) == _PAIR
     if not is_beside or clauses - _BESIDE:
         return None
     says = {kind: text for kind, text in reading.says.items() if kind != "compare"}
-    return replace(reading, says=says, sources=[*map(str, sources)])  # "compare it with erp"
+    return replace(reading, says=says, sources=sources)  # "compare it with erp"
 
 
 def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:

@@ -95,8 +95,8 @@ def named(record: Record, names: str) -> dict[str, Any]:
 
 
 @cache
-def _names_of(kind: type[Record]) -> str:
-    return " ".join(each.name for each in fields(cast("Any", kind)))
+def _names_of(kind: Any) -> str:
+    return " ".join(each.name for each in fields(kind))
 
 
 @cache
