@@ -86,7 +86,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; numbers with a fraction are strings."""
-        return named(self, self.json_names or _names_of(type(self)))
+        return named(self, self.json_names or _names_of(cast("Any", type(self))))
 
 
 def named(record: Record, names: str) -> dict[str, Any]:
