@@ -177,7 +177,10 @@ class SharedValues:
         has_value = count >= _SHARE * group.total
         rarity = await self._elsewhere(group, pair, sql.is_null)
         if has_value:
-            rarity = 1 - (rarity or 0)
+            # Most columns have a value in all rows, so others must show that this one does not.
+            if not rarity:
+                return None
+            rarity = await self._elsewhere(group, pair, lambda cell: sql.negated(sql.is_null(cell)))
         if rarity is not None and rarity >= _HALF:
             return None
         words, kept = ("not NULL", "null") if has_value else ("NULL", "not null")
