@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import call
+from skillian.connectors.dialects import call, filled
 from skillian.data import sql
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.filters import MAX_VALUES
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
-from skillian.data.sql import Statement
-from skillian.data.sql.values import fetch, fetch_tree
+from skillian.data.sql.values import fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
@@ -45,6 +45,9 @@ _GONE = 0.5
 _LOST = 0.1
 _HALF = 0.5
 _APPLIED = ("key", "map", "filters", "rules")
+# Numbers of two types are written with more or fewer zeros.
+_SHORTEST = "CASE WHEN CONTAINS(v, '.') THEN RTRIM(RTRIM(v, '0'), '.') ELSE v END"
+_Mismatched: TypeAlias = tuple[int, ColumnPair, int]
 
 
 async def why(
@@ -65,6 +68,16 @@ async def why(
         without = "Rows that are compared without a key are not explained; name a key."
         return Why(nothing=without)
     return await _CauseSearch(engine, question, result, rows, report or (lambda _: None)).run()
+
+
+def _are_exchanged(one: _Mismatched, other: _Mismatched) -> exp.Expr:
+    """Whether each of two columns that differ has the value of the other one in b."""
+    form = _SHORTEST if one[1].cells.family in {"number", "float"} else "v"
+    tests: list[exp.Expr] = []
+    for x, y in ((one[0], other[0]), (other[0], one[0])):
+        a, b = (filled(form, "duckdb", v=sql.bare(name)) for name in (f"a{x}", f"b{y}"))
+        tests += [sql.bare(f"d{x}"), exp.NullSafeEQ(this=a, expression=b)]
+    return exp.and_(*tests, copy=False)
 
 
 class _CauseSearch:
@@ -210,7 +223,7 @@ class _CauseSearch:
             )
         return found
 
-    def _mismatched(self) -> list[tuple[int, ColumnPair, int]]:
+    def _mismatched(self) -> list[_Mismatched]:
         """The columns that differ in enough rows, with their index."""
         counts = {column.a: column.mismatches for column in self._result.columns}
         return [
@@ -241,13 +254,11 @@ class _CauseSearch:
         ]
         if not pairs:
             return []
-        counted = ", ".join(
-            f"COUNT_IF(d{x} AND d{y} AND a{x} IS NOT DISTINCT FROM b{y}"
-            f" AND a{y} IS NOT DISTINCT FROM b{x}) AS c{number}"
-            for number, ((x, *_), (y, *_)) in enumerate(pairs)
-        )
-        text = f'SELECT {counted} FROM "{self._rows.table}"'  # noqa: S608 - our own names
-        [row] = await fetch(self._rows.workspace, Statement(text, {}))
+        counted = [
+            sql.named(filled("COUNT_IF(v)", "duckdb", v=_are_exchanged(one, other)), f"c{number}")
+            for number, (one, other) in enumerate(pairs)
+        ]
+        [row] = await fetch_tree(self._rows.workspace, sql.select(counted, self._rows.table))
         found: list[Cause] = []
         for number, (one, other) in enumerate(pairs):
             count = int(row[f"c{number}"] or 0)

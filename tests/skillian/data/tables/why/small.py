@@ -165,6 +165,10 @@ SMALL = {
         where="ended IS NULL",
         options=("--where 'ended is null'",),
     ),
+    "swapped numbers with other scales": Small(
+        "CAST(tax AS DECIMAL(18, 4)) AS net, CAST(net AS DECIMAL(14, 3)) AS tax",
+        options=(_SWAPPED,),
+    ),
     "noise": Small(
         ", ".join(
             within(f"HASH(id, {n}) % 40 = 0", cell)
