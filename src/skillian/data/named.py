@@ -32,6 +32,8 @@ from skillian.data.query.relation import (
 from skillian.data.subjects import subject_of
 from skillian.errors import InvalidInputError, SourceNotFoundError, UnknownNameError, nearest
 
+_DATABASES = frozenset({".db", ".duckdb", ".sqlite", ".sqlite3"})
+
 
 def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
     """The comparison of these fields; raises `InvalidInputError` with what is wrong."""
@@ -220,6 +222,13 @@ def _check_name(name: str, declared: SourceRegistry | None, path: Path) -> None:
         _check_path(address.url)
     elif is_file(name):
         check_file(name)
+    elif (file := Path(name.partition("#")[0])).suffix.lower() in _DATABASES:
+        if not file.exists():
+            raise InvalidInputError(f"there is no file {str(file)!r} in {Path.cwd()}")
+        raise InvalidInputError(
+            f"{str(file)!r} is not a database of SQLite or DuckDB: it is damaged, or its content is"
+            " not what its suffix says"
+        )
     elif Path(name).exists() or Path(name).suffix:
         raise InvalidInputError(
             f"{name!r} is not a file that can be compared; supported suffixes:"
