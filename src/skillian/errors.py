@@ -177,6 +177,12 @@ class UnreadableColumnError(QueryError):
         )
 
 
+TOO_LARGE = (
+    "a sum or another number needs more than 38 digits; narrow the statement with filters, or"
+    " declare the measure with an `expression` that rounds its values, such as ROUND(amount, 2)"
+)
+
+
 def too_slow(seconds: float) -> QueryError:
     """The error for a statement that was stopped at its time limit."""
     return QueryError(

@@ -10,12 +10,14 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
 from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Measure, Source, reason_of
+from skillian.data.declare.document import keys_at
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import match_name
@@ -28,7 +30,9 @@ from skillian.data.query.relation import (
     full_name,
 )
 from skillian.data.subjects import subject_of
-from skillian.errors import InvalidInputError, SourceNotFoundError, UnknownNameError
+from skillian.errors import InvalidInputError, SourceNotFoundError, UnknownNameError, nearest
+
+_DATABASES = frozenset({".db", ".duckdb", ".sqlite", ".sqlite3"})
 
 
 def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
@@ -36,11 +40,16 @@ def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
     try:
         return SavedComparison.model_validate(content)
     except ValidationError as error:
-        faults = (
-            ": ".join(filter(None, (".".join(map(str, each["loc"])), reason_of(each))))
-            for each in error.errors()
-        )
-        raise InvalidInputError("; ".join(faults)) from None
+        raise InvalidInputError("; ".join(map(_fault, error.errors()))) from None
+
+
+def _fault(details: ErrorDetails) -> str:
+    """What is wrong with a field, after its place."""
+    place, reason = details["loc"], reason_of(details)
+    if details["type"] == "extra_forbidden":
+        known = nearest(str(place[-1]), keys_at(SavedComparison, place[:-1]))
+        reason = f"there is no such option; options, nearest first: {', '.join(known)}"
+    return ": ".join(filter(None, (".".join(map(str, place)), reason)))
 
 
 async def named_tables(
@@ -213,6 +222,13 @@ def _check_name(name: str, declared: SourceRegistry | None, path: Path) -> None:
         _check_path(address.url)
     elif is_file(name):
         check_file(name)
+    elif (file := Path(name.partition("#")[0])).suffix.lower() in _DATABASES:
+        if not file.exists():
+            raise InvalidInputError(f"there is no file {str(file)!r} in {Path.cwd()}")
+        raise InvalidInputError(
+            f"{str(file)!r} is not a database of SQLite or DuckDB: it is damaged, or its content is"
+            " not what its suffix says"
+        )
     elif Path(name).exists() or Path(name).suffix:
         raise InvalidInputError(
             f"{name!r} is not a file that can be compared; supported suffixes:"

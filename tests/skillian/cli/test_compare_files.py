@@ -114,7 +114,8 @@ def test_without_a_measure_whole_rows_are_compared(skillian: Run) -> None:
             ("old.csv", "new.csv.bz2"),
             ".csv, .json, .jsonl, .ndjson, .parquet, .tsv, .xls, .xlsb, .xlsm, .xlsx",
         ),
-        (("books.sqlite", "new.csv"), "'books.sqlite' is not a file that can be compared"),
+        (("books.sqlite", "new.csv"), "there is no file 'books.sqlite' in "),
+        (("old.csv", "damaged.duckdb#t"), "'damaged.duckdb' is not a database of SQLite or DuckDB"),
         (
             ("old.csv", "ledger"),
             "'ledger' is not a file or the URL of a table",
@@ -129,6 +130,7 @@ def test_names_that_cannot_be_compared_are_explained(
     arguments: tuple[str, ...], message: str, skillian: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
+    (tmp_path / "damaged.duckdb").write_text("not a database")
     done = skillian("compare", *arguments, *(["--measure", "amount"] if arguments[1:] else []))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")

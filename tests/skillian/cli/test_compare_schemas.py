@@ -31,6 +31,20 @@ def test_a_type_that_holds_every_value_of_another_engine_counts_as_equal(
     assert skillian(*compare, "--rule", "0.01").returncode == 1  # they need not be the same
 
 
+@pytest.mark.parametrize(("key", "code"), [(2, 0), (3, 1)])
+def test_a_type_that_holds_every_key_of_another_engine_counts_as_equal(
+    skillian: Run, tmp_path: Path, key: int, code: int
+) -> None:
+    table = "CREATE TABLE t (k {}, v INTEGER); INSERT INTO t VALUES (1, 5), ({}, 7)"
+    for name, kind, other in (("a.duckdb", "BIGINT", 2), ("b.duckdb", "DECIMAL(12, 0)", key)):
+        with duckdb.connect(tmp_path / name) as connection:
+            connection.execute(table.format(kind, other))
+            connection.execute(f"COPY t TO '{tmp_path / 'a.parquet'}'" if name[0] == "a" else "")
+    sides = (str(tmp_path / "a.parquet"), f"duckdb:///{tmp_path}/b.duckdb#t")
+    done = skillian("compare", *sides, "--measure", "v", "--by", "k", "--where", "k<3")
+    assert done.returncode == code, done.stdout + done.stderr
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> tuple[str, str]:
     """Two tables of one engine with the same rows, types that lose digits, and one column more."""

@@ -36,7 +36,7 @@ from skillian.connectors.duckdb.statement import (
     select,
 )
 from skillian.connectors.scratch import scratch
-from skillian.errors import QueryError
+from skillian.errors import TOO_LARGE, QueryError
 from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
@@ -265,6 +265,8 @@ class DuckDBEngine:
             return f"{self.name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):
             return f"{self.name}: the statement reads a file outside its data, which is not allowed"
+        if isinstance(error, duckdb.OutOfRangeException) and "Overflow in" in str(error):
+            return f"{self.name}: {TOO_LARGE}"
         text = str(error).partition("\n")[0]
         for path, name in self._setup.paths.items():
             text = text.replace(str(path), name)

@@ -3,7 +3,7 @@
 import psycopg
 
 from skillian.connectors.servers import CannotConnectError
-from skillian.errors import QueryError, too_slow
+from skillian.errors import TOO_LARGE, QueryError, too_slow
 
 # Parts of the messages of libpq and the server for a refused connection, and what to check.
 _REFUSALS = {
@@ -23,6 +23,8 @@ _REFUSALS = {
     "SSL": "the server and its URL do not agree on encryption; check sslmode",
 }
 _UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
+
+_OVERFLOW = "numeric field overflow"
 
 
 def explained(name: str, error: Exception, seconds: float) -> QueryError:
@@ -44,5 +46,7 @@ def explained(name: str, error: Exception, seconds: float) -> QueryError:
         return QueryError(
             f"connection {name!r}: the server ended the connection; check that it runs and retry"
         )
+    if isinstance(error, psycopg.errors.NumericValueOutOfRange) and primary == _OVERFLOW:
+        return QueryError(f"connection {name!r}: {TOO_LARGE}")
     text = primary or str(error).partition("\n")[0]
     return QueryError(f"connection {name!r}: {text}")

@@ -25,11 +25,12 @@ ORDER BY name
 _COLUMNS = """
 SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid
 """
-# What tells whether a column has only numbers, as the arguments of `held_type`.
+# What tells whether a column has only numbers or only texts, as the arguments of `held_type`.
 _HELD = (
     "SUM(TYPEOF({0}) = 'integer')",
     "SUM(TYPEOF({0}) = 'real')",
-    "SUM(TYPEOF({0}) IN ('text', 'blob'))",
+    "SUM(TYPEOF({0}) = 'text')",
+    "SUM(TYPEOF({0}) = 'blob')",
     "MIN({0})",
     "MAX({0})",
 )
@@ -132,11 +133,15 @@ class SQLiteFile:
             column for column, kind in kinds.items() if kind.kind == "other" and kind.sql != "BLOB"
         ]
         if undeclared:
-            kinds |= self._held(name, undeclared)
+            kinds |= {
+                column: kind
+                for column, kind in self._held(name, undeclared).items()
+                if kind.kind != "text" or not declared[column].type  # "NUMERIC" promises numbers
+            }
         return Table(SCHEMA, name, kinds, declared, "sqlite")
 
     def _held(self, table: str, columns: Sequence[str]) -> Mapping[str, ColumnType]:
-        """The types of columns with only numbers, by the first values of these columns.
+        """The types of columns with only numbers or texts, by the first values of these columns.
 
         There are none if SQLite needs more than `_STEPS` to find these values.
         """
@@ -153,7 +158,11 @@ class SQLiteFile:
             return {}
         finally:
             connection.set_progress_handler(None, 0)
-        held = {column: held_type(*islice(found, len(_HELD))) for column in columns}
+        held = {
+            column: held_type(counts, low, high)
+            for column in columns
+            for *counts, low, high in [islice(found, len(_HELD))]
+        }
         return {column: kind for column, kind in held.items() if kind is not None}
 
     def _execute(self, statement: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:

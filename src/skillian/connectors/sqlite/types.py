@@ -66,14 +66,15 @@ def declared_type(declared: str) -> ColumnType:
     return ColumnType("other", name or "untyped")
 
 
-def held_type(
-    integers: int | None, reals: int | None, others: int | None, low: Any, high: Any
-) -> ColumnType | None:
-    """The type of a column with only numbers; None for any other.
+def held_type(counts: Sequence[int | None], low: Any, high: Any) -> ColumnType | None:
+    """The type of a column with only numbers or only texts; None for any other.
 
-    The arguments are the numbers of its values of each kind, NULL not counted, and their ends.
+    The arguments are the numbers of its integers, floats, texts and blobs, and their ends.
     """
-    if others or not (integers or reals):
+    integers, reals, texts, blobs = counts
+    if texts and not (integers or reals or blobs):
+        return column_type("VARCHAR")
+    if texts or blobs or not (integers or reals):
         return None
     if not reals:
         return column_type("BIGINT")

@@ -215,6 +215,7 @@ class MeasureEngine:
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
         words = Interpretation(names, summary, top, limits)
+        schema = _compare_schemas(plan.a.source, plan.b.source, self._undeclared)
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
@@ -234,7 +235,7 @@ class MeasureEngine:
                 filters=plan.a.where,
                 thresholds=limits,
             ),
-            schema=_compare_schemas(plan.a.source, plan.b.source, self._undeclared),
+            schema=schema.where_values_fit(() if summary.classes.missing_in_b else plan.align_on),
         )
         return result, DifferingGroups(result, plan, place, self._workspace, differences.different)
 

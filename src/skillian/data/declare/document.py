@@ -102,7 +102,7 @@ def _explained(
     location = details["loc"]
     key = str(location[-1]) if location else "the file"
     if details["type"] == "extra_forbidden":
-        known = nearest(key, _keys_at(model, location[:-1]))
+        known = nearest(key, keys_at(model, location[:-1]))
         return f"unknown key `{key}`", f"did you mean `{known[0]}`? known: {', '.join(known)}"
     if details["type"] == "missing":
         where = f" in `{_place(location[:-1])}`" if location[:-1] else ""
@@ -122,7 +122,7 @@ def _place(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location) or "the file"
 
 
-def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+def keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """The keys that the mapping at `location` may have."""
     annotation: Any = model
     for part in location:

@@ -152,6 +152,15 @@ async def test_the_first_text_of_any_batch_keeps_its_byte_order_mark(
     assert all(row["x"][0] == "\ufeff" for row in rows)
 
 
+async def test_a_sum_of_too_many_digits_says_what_to_do(
+    postgres_connector: PostgresConnector,
+) -> None:
+    statement = "SELECT CAST(SUM(v) AS numeric(38, 30)) AS v FROM (VALUES (6e7), ({})) AS t (v)"
+    assert (await postgres_connector.run(statement.format("1e7"), {})).num_rows == 1
+    with pytest.raises(QueryError, match=r"more than 38 digits; .* `expression` that rounds"):
+        await postgres_connector.run(statement.format("6e7"), {})
+
+
 async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) -> None:
     table: Any = await postgres_connector.run("SELECT 1 AS x, 'a' AS x", {})
     assert table.column_names == ["x", "x"]

@@ -181,6 +181,20 @@ async def test_a_column_without_a_type_has_that_of_its_numbers(
     assert found == (undecided if kind == "any" else dict.fromkeys(undecided, kind))
 
 
+async def test_a_column_without_a_type_that_has_only_texts_is_a_text(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(
+        path,
+        "CREATE TABLE names AS SELECT UPPER('ann') AS name UNION SELECT NULL;"
+        "CREATE TABLE mixed (name); INSERT INTO mixed VALUES ('Ann'), (x'00');"
+        "CREATE TABLE numeric_texts (name NUMERIC); INSERT INTO numeric_texts VALUES ('Ann');",
+    )
+    found = {table.name: table.columns["name"].kind for table in await connector.catalog()}
+    assert found == {"names": "text", "mixed": "other", "numeric_texts": "other"}
+    assert await rows(connector, "SELECT name FROM names WHERE name IS NOT NULL") == [("ANN",)]
+
+
 async def test_the_sums_of_a_view_are_numbers(connector: SQLiteConnector, path: Path) -> None:
     write(
         path,

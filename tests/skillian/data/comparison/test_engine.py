@@ -97,7 +97,7 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Compared) -
     row = f"('x', {'9' * 15})"
     assert (await compared(row, row, sources=sources)).summary.classes.match == 1
     wide = sources.replace("AS DECIMAL(38, 2)", "AS DECIMAL(38, 22)")
-    with pytest.raises(QueryError, match=r"(?i)out of range|overflow"):
+    with pytest.raises(QueryError, match=r"more than 38 digits; .* `expression` that rounds"):
         await compared(", ".join([row] * 12), row, sources=wide)
 
 

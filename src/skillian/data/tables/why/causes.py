@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
@@ -39,6 +40,9 @@ _GONE = 0.5
 _LOST = 0.1
 _HALF = 0.5
 _APPLIED = ("key", "map", "filters", "rules")
+# Numbers of two types are written with more or fewer zeros.
+_SHORTEST = "CASE WHEN CONTAINS({0}, '.') THEN RTRIM(RTRIM({0}, '0'), '.') ELSE {0} END"
+_Mismatched: TypeAlias = tuple[int, ColumnPair, int]
 
 
 async def why(
@@ -59,6 +63,16 @@ async def why(
         without = "Rows that are compared without a key are not explained; name a key."
         return Why(nothing=without)
     return await _CauseSearch(engine, question, result, rows, report or (lambda _: None)).run()
+
+
+def _are_exchanged(one: _Mismatched, other: _Mismatched) -> str:
+    """The test whether each of two columns that differ has the value of the other one in b."""
+    form = _SHORTEST if one[1].cells.family in {"number", "float"} else "{0}"
+    places = (one[0], other[0]), (other[0], one[0])
+    return " AND ".join(
+        f"d{x} AND {form.format(f'a{x}')} IS NOT DISTINCT FROM {form.format(f'b{y}')}"
+        for x, y in places
+    )
 
 
 class _CauseSearch:
@@ -201,7 +215,7 @@ class _CauseSearch:
             )
         return found
 
-    def _mismatched(self) -> list[tuple[int, ColumnPair, int]]:
+    def _mismatched(self) -> list[_Mismatched]:
         """The columns that differ in enough rows, with their index."""
         counts = {column.a: column.mismatches for column in self._result.columns}
         return [
@@ -236,9 +250,8 @@ class _CauseSearch:
         if not pairs:
             return []
         counted = ", ".join(
-            f"COUNT_IF(d{x} AND d{y} AND a{x} IS NOT DISTINCT FROM b{y}"
-            f" AND a{y} IS NOT DISTINCT FROM b{x}) AS c{number}"
-            for number, ((x, *_), (y, *_)) in enumerate(pairs)
+            f"COUNT_IF({_are_exchanged(one, other)}) AS c{number}"
+            for number, (one, other) in enumerate(pairs)
         )
         [row] = await self._rows.ask(counted)
         found: list[Cause] = []

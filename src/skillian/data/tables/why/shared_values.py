@@ -157,7 +157,10 @@ class SharedValues:
         has_value = count >= _SHARE * group.total
         rarity = await self._elsewhere(group, pair, "{} IS NULL")
         if has_value:
-            rarity = 1 - (rarity or 0)
+            # Most columns have a value in all rows, so others must show that this one does not.
+            if not rarity:
+                return None
+            rarity = await self._elsewhere(group, pair, "{} IS NOT NULL")
         if rarity is not None and rarity >= _HALF:
             return None
         words, kept = ("not NULL", "null") if has_value else ("NULL", "not null")

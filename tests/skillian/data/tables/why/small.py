@@ -29,7 +29,7 @@ SELECT i AS id,
     'Q' || QUARTER(placed) AS quarter,
     CAST((i * 3571 % 9973 + 11) / 100 AS DECIMAL(12, 2)) AS tax,
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.1, 1.1, 1.1, 2.0][1 + i * 7 % 10] AS version,
-    CASE WHEN i % 7 = 0 THEN NULL ELSE 'x' END AS ended
+    CASE WHEN i % 7 = 0 THEN NULL ELSE 'x' || i % 50 END AS ended
 FROM RANGE(1, 601) AS numbers (i)
 """
 # In some rows another cell, no counterpart, or the same row again.
@@ -159,6 +159,15 @@ SMALL = {
     ),
     "rows without a value are missing in a": Small(
         where="ended IS NOT NULL", options=("--where 'ended is not null'",), noisy=True, turned=True
+    ),
+    "rows with a value are missing": Small(
+        "CASE WHEN id % 98 = 0 THEN net + id ELSE net END AS net",
+        where="ended IS NULL",
+        options=("--where 'ended is null'",),
+    ),
+    "swapped numbers with other scales": Small(
+        "CAST(tax AS DECIMAL(18, 4)) AS net, CAST(net AS DECIMAL(14, 3)) AS tax",
+        options=(_SWAPPED,),
     ),
     "noise": Small(
         ", ".join(
