@@ -273,7 +273,8 @@ def _condition(old: Parts, new: Parts, says: set[str]) -> Parts:
         return {} if is_cleared else {"eq": left} if left else more
     is_bound = len(new) == 1 and {*new} <= BOUNDS
     is_range = "gte" in old and "lte" in old
-    if "also" in says and is_range and {*old} == {*new} and (whole := _together(old, new)):
+    is_added = "also" in says and {*old} == {*new} == {"gte", "lte"}
+    if is_added and (whole := _together(old, new)):
         return whole
     refuse(
         ("also" in says and ({*old} != {"eq"} or {*new} != {"eq"}), "Added to what?"),

@@ -150,6 +150,7 @@ FOLLOW_UPS: Mapping[str, tuple[str, dict[str, Any]]] = {
         {"filters": {"month": {"between": ["2024-03", "2024-06"]}}},
     ),
     "Germany instead": ("for Italy", {"filters": GERMANY}),
+    "not Italy, but France": ("for Italy", {"filters": {"country": "France"}}),
     "the other way round": ("", {"source_a": "erp", "source_b": "web_shop"}),
     "with a tolerance of 2 %": ("", {"thresholds": {"match": {"percentage": 2}}}),
     "make it 3 %": ("within 2 %", {"thresholds": {"match": {"percentage": 3}}}),

@@ -222,7 +222,8 @@ class Turn:
             before, after = ({*t.values} for t in (*self.tokens, _END)[at - 1 : at + 2 : 2])
             return range(at - 1, at + 2) if after and not before & after else ()
         parts = [part for c in self.calls for each in c.filters.values() for part in parts_of(each)]
-        return extent if token.kind == "unknown" and len(extent) > 1 and "ne" not in parts else ()
+        is_doubt = token.kind in {"unknown", "doubt"}
+        return extent if is_doubt and len(extent) > 1 and "ne" not in parts else ()
 
     def _is_unused(self, at: int) -> bool:
         """Whether a token means something that is in no call, as a name with a capital does."""

@@ -165,7 +165,7 @@ class Reader:
         if len(values) == _ENDS and values[0].isdisjoint(values[1]):
             found = [(end, name) for end, name in found if name != "range"]
         end, name = max(found, key=lambda each: each[0], default=(0, ""))
-        return name, len(kinds[:end].split()) or 1
+        return name, len(kinds[:end].replace(",", "").split()) or 1
 
     def _sign(self, name: str, part: Sequence[Token]) -> str:
         """The name of a clause with + if it cannot belong to a noun, or else -."""
@@ -231,6 +231,9 @@ class Reader:
 
     def _where(self, name: str, values: Sequence[Token], part: Sequence[Token], text: str) -> None:
         """Add the conditions of a clause."""
+        if name == "corrected":  # "not AT, but BE"
+            refuse((values[0].values.keys().isdisjoint(values[-1].values), text))
+            values, part = values[-1:], part[-1:]
         kinds, value = [token.kind for token in part], values[0]
         operator = next((_OPERATORS[kind] for kind in kinds if kind in _OPERATORS), "eq")
         is_list = kinds[-1] == "excluded" and "," in value.joins

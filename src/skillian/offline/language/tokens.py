@@ -37,7 +37,7 @@ _FIRST: Mapping[str, str] = {
     "same in": "edit",
 }
 _BEHIND = dict.fromkeys(("show", "list", "count", "record"), "verb") | {"same for": "same"}
-"""The kinds of phrases at the beginning, and behind the first name."""
+"""The kinds of phrases at the beginning, also with a mark behind, and behind the first name."""
 _NO_NAME = {*_JOINS, "by", "unknown", "only", "verb"}
 
 
@@ -200,10 +200,8 @@ class _Reader:
             is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
             kind = "" if is_value else kind
         placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
-        text, mark = (
-            " ".join(word.text.lower() for word in words),
-            self.question[words[-1].end :][:1],
-        )
+        text = " ".join(word.text.lower() for word in words)
+        mark = self.question[words[-1].end :][:1]
         return placed.get(text + mark, placed.get(text, kind))
 
     def _named(self, text: str, known: Meanings, phrase: str) -> Token:
