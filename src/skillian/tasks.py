@@ -121,7 +121,8 @@ async def run_interruptible(work: Callable[[], T], interrupt: Callable[[], None]
     """What `work` returns, run in its own thread; a cancelled caller interrupts it.
 
     `interrupt` is called repeatedly until `work` has ended, since a call just before a statement
-    starts has no effect. Raises whatever `work` raises.
+    starts has no effect. A caller that is cancelled again waits for that end, too, so that nothing
+    else uses the connection before. Raises whatever `work` raises.
     """
     done: Future[T] = Future()
     # A daemon, so that a statement that never ends cannot hold up the interpreter's exit.
@@ -129,10 +130,17 @@ async def run_interruptible(work: Callable[[], T], interrupt: Callable[[], None]
     try:
         return await asyncio.wrap_future(done)
     except asyncio.CancelledError:
-        while not done.done():
-            interrupt()
-            await asyncio.sleep(_INTERRUPT_INTERVAL_SECONDS)
+        ending = asyncio.create_task(_interrupted(done, interrupt))
+        while not ending.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ending)
         raise
+
+
+async def _interrupted(done: Future[T], interrupt: Callable[[], None]) -> None:
+    while not done.done():
+        interrupt()
+        await asyncio.sleep(_INTERRUPT_INTERVAL_SECONDS)
 
 
 def _deliver(work: Callable[[], T], done: Future[T]) -> None:

@@ -6,7 +6,7 @@ replaces one node of the tree, and raises `QueryError` where the database has no
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -31,6 +31,7 @@ READ_CODES = {
 """The codes of strftime by which several databases read a time, and what they match."""
 QUOTIENT = "((v) - (v) % (w)) / (w)"
 """The template of a quotient of two whole numbers where DIV has 64 bits, and `/` rounds."""
+_MOST_TEMPLATES = 1000
 _PARTS = ("this", "expression", "format", "fill_pattern", "start", "length", "replacement")
 Adapt = Callable[[exp.Expr], exp.Expr]
 """Returns the replacement of a node; raises `QueryError` where there is no equivalent."""
@@ -167,6 +168,6 @@ def filled(template: str, dialect: str, **values: exp.Expr) -> exp.Expr:
     return replaced(_parsed(template, dialect), change)
 
 
-@cache
+@lru_cache(_MOST_TEMPLATES)
 def _parsed(template: str, dialect: str) -> exp.Expr:
     return exp.Paren(this=sqlglot.parse_one(template, dialect=dialect))

@@ -93,6 +93,11 @@ class Session(ABC):
             self._killer = Thread(target=self.kill, name="skillian-kill", daemon=True)
             self._killer.start()
 
+    def wait_for_kill(self) -> None:
+        """Wait until `kill`, which may use the connection, has ended."""
+        if self._killer is not None:
+            self._killer.join()
+
     def check(self) -> None:
         """Raise `StoppedError` if it was interrupted."""
         if self.is_stopped:
@@ -119,7 +124,7 @@ class ServerConnector(ABC, Generic[S]):
     connections: ClassVar[int] = 1_000_000
     """How many statements run at once, each on its own connection; without a limit, so many."""
     patience: ClassVar[float | None] = None
-    """How many seconds a statement waits until one of the connections is free; None: for ever."""
+    """How many seconds a statement waits for a free connection; None: without a limit."""
     limits_sessions: ClassVar[bool] = False
     """Whether a session has the same limit of time for all of its statements."""
     failures: tuple[type[Exception], ...]
@@ -172,8 +177,9 @@ class ServerConnector(ABC, Generic[S]):
         sessions = (*self._idle, *self._busy)
         self._idle.clear()
         self._busy.clear()
-        for session in sessions:
+        for session in sessions:  # all of them, before any other task runs
             session.is_stopped = True
+        for session in sessions:
             await asyncio.to_thread(session.stop)
 
     async def read(self, read: Callable[[S], T]) -> T:
@@ -260,7 +266,7 @@ class StateServerConnector(ServerConnector[H]):
                         while (batch := await self.work(session, session.batch)) is not None:
                             yield batch
                     finally:
-                        await asyncio.to_thread(session.end_statement)
+                        await self.work(session, session.end_statement)
 
             await self.work(session, session.begin)
             yield StateConnector(self, stream)

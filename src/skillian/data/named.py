@@ -16,8 +16,7 @@ from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
 from skillian.connectors.files.options import split_name
-from skillian.data.declare.definitions import Dimension, Measure, Source, reason_of
-from skillian.data.declare.document import keys_at
+from skillian.data.declare.definitions import Dimension, Measure, Source, keys_at, reason_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import match_name

@@ -30,11 +30,6 @@ class DataServices:
         self._owns_memory = memory is None
         self.engine = ComparisonEngine(registry, binder, self.memory, private=memory is not None)
 
-    @property
-    def comparison(self) -> ComparisonEngine:
-        """The same as `engine`: the name that skills know."""
-        return self.engine
-
     async def aclose(self) -> None:
         """Close the connections and drop all comparisons of its own memory."""
         if self._owns_memory:

@@ -185,10 +185,9 @@ def _asked(last: Mapping[str, Any]) -> Reading:
 
 def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) -> Reading:
     """The last question with the parts changed that a question names."""
-    before, says, removed = _asked(last), {*reading.says, *reading.clauses}, {*reading.removed}
-    if "recounted" in says and before.limits:  # "make it 3"
-        limits = dict.fromkeys(before.limits, reading.count)
-        reading = replace(reading, limits=limits, count=None)
+    before = _asked(last)
+    reading = _recounted(reading, before)
+    says, removed = {*reading.says, *reading.clauses}, {*reading.removed}
     replaced, stated = {*reading.replaced}, [each.get("eq", ()) for each in before.filters.values()]
     replaced = replaced or ({""} if "replaced" in says else replaced)
     known = {*before.measures, *before.groups}.union(*(of for of in stated if {*of} <= replaced))
@@ -238,6 +237,22 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
     whole.sources = reading.sources or before.sources
     whole.limits = {} if "tolerance" in removed else reading.limits or before.limits
     whole.filters = _filtered(reading, before.filters, says, vocabulary)
+    _order(whole, before, reading)
+    return whole if whole.measures else replace(whole, members=whole.groups, groups=[])
+
+
+def _recounted(reading: Reading, before: Reading) -> Reading:
+    """A question with its number as the limit of the last comparison, which "make it 3" means."""
+    if "recounted" not in reading.clauses or not before.limits:
+        return reading
+    is_whole = before.limits.get("absolute", 0) % 1 == 0  # otherwise it may have been in cents
+    refuse((len(before.limits) > 1 or not is_whole, "Which tolerance?"))
+    return replace(reading, limits=dict.fromkeys(before.limits, reading.count), count=None)
+
+
+def _order(whole: Reading, before: Reading, reading: Reading) -> None:
+    """Order the whole question as the last one, with what a question changes."""
+    is_ranked = reading.sign is not None
     gone = {*before.ordered} - {*whole.measures, *whole.groups}
     is_lost = gone and (len(whole.measures) != 1 or gone - {*before.measures})
     refuse((is_lost and not is_ranked, "In which order?"))
@@ -245,7 +260,6 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
     whole.count = reading.count or (1 if is_one else before.count)
     whole.sign = reading.sign if is_ranked else before.sign
     whole.ordered = reading.ordered or (list(whole.measures) if gone else before.ordered)
-    return whole if whole.measures else replace(whole, members=whole.groups, groups=[])
 
 
 def _filtered(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import aclosing
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,8 +25,9 @@ from tests.support.postgres import running_postgres
 from tests.support.waits import soon
 
 from skillian.connectors import connect
-from skillian.connectors.base import HoldsState
+from skillian.connectors.base import ColumnType, HoldsState, Table
 from skillian.connectors.mysql.connector import MySQLConnector
+from skillian.connectors.servers import StateServerConnector, StateSession
 from skillian.errors import QueryError
 
 of_each_server = pytest.mark.parametrize("opened", SERVERS, indirect=True)
@@ -194,3 +197,102 @@ async def test_a_value_without_a_place_is_named(opened: Opened, connector: Any) 
             await connector.run(f"SELECT {value} AS x", {})
     edge = f"SELECT {AT_THE_EDGE[opened.dialect]} AS x"
     assert (await connector.run(edge, {})).to_pylist()[0]["x"]
+
+
+class _Calls:
+    """What sessions are asked to do, in its order; what an event stands for waits for it."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+        self.waits, self.go = Event(), Event()
+
+    def wait(self) -> None:
+        self.waits.set()
+        assert self.go.wait(60)
+
+
+class _ScriptedSession(StateSession):
+    """A session of no server, whose statements never end; `slow` is the call that waits."""
+
+    def __init__(self, calls: _Calls, slow: str) -> None:
+        super().__init__(60)
+        self._calls, self._slow = calls, slow
+
+    def begin(self) -> None:
+        self.check()
+
+    def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        raise AssertionError(statement)
+
+    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
+        assert (statement, parameters) == ("SELECT 1", {})
+        self.check()
+
+    def batch(self) -> Any:
+        self.check()
+        return object()
+
+    def kill(self) -> None:
+        self._calls.go.set()
+
+    def end_statement(self) -> None:
+        self._done("end_statement")
+
+    def stop(self) -> None:
+        self._done("stop")
+
+    def _done(self, call: str) -> None:
+        if call == self._slow:
+            self._calls.wait()
+        self._calls.ended.append(call)
+
+
+class _ScriptedConnector(StateServerConnector[_ScriptedSession]):
+    dialect = "postgres"
+    connections = 8
+    failures = ()
+
+    def __init__(self, slow: str) -> None:
+        self.calls = _Calls()
+        super().__init__(
+            "x", 60, lambda _: _ScriptedSession(self.calls, slow), lambda *_: QueryError("failed")
+        )
+
+    async def catalog(self) -> tuple[Table, ...]:
+        return ()
+
+
+async def test_no_session_goes_on_while_others_are_closed() -> None:
+    connector = _ScriptedConnector("stop")
+    streams = [connector.stream("SELECT 1", {}) for _ in range(3)]
+    for stream in streams:
+        await anext(stream)
+    closing = asyncio.create_task(connector.aclose())
+    assert await asyncio.to_thread(connector.calls.waits.wait, 60)
+    for stream in streams:
+        with pytest.raises(QueryError, match="'x': the statement was stopped"):
+            await anext(stream)
+    connector.calls.go.set()
+    await closing
+    assert connector.calls.ended == ["stop"] * 3
+
+
+@pytest.mark.parametrize("end", ["aclose", "cancel"])
+async def test_a_session_is_closed_after_its_statement_has_ended(end: str) -> None:
+    connector = _ScriptedConnector("end_statement")
+
+    async def left() -> None:
+        async with (
+            connector.one_state() as state,
+            aclosing(state.stream("SELECT 1", {})) as batches,
+        ):
+            await anext(batches)
+
+    leaving = asyncio.create_task(left())
+    assert await asyncio.to_thread(connector.calls.waits.wait, 60)
+    if end == "aclose":
+        await connector.aclose()
+    else:
+        leaving.cancel()
+    await asyncio.wait([leaving])
+    assert connector.calls.ended == ["end_statement", "stop"]

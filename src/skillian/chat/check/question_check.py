@@ -245,7 +245,7 @@ class Turn:
         return set[str]().union(*map(_forms, named)).difference(*(c.filters for c in self.calls))
 
     def choices(self) -> Iterator[str]:
-        """Yield what the last call has that neither the question nor the calls before it have."""
+        """Yield what the last call has that the question does not have."""
         known = {*self._expected.parts, (_ROWS, _DEFAULT_LIMIT)}
         known |= {(_ROWS, "1") for token in self.tokens if token.kind in _ORDERING}
         usual = {_SOURCE} if self._is_read else {_SOURCE, _ORDER}

@@ -122,8 +122,10 @@ class ClickHouseServer:
 
     def kill(self, identity: str) -> None:
         """Have the server stop a statement, if it can be reached."""
-        with suppress(ClickHouseError):
-            self.client.command(_KILL.format(identity=identity))
+        client = self._client  # without one, no statement runs
+        if client is not None:
+            with suppress(ClickHouseError):
+                client.command(_KILL.format(identity=identity))
 
     def close(self) -> None:
         """Disconnect; the next statement connects again."""

@@ -234,6 +234,7 @@ class DBAPISession(Session):
 
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
+        self.wait_for_kill()
         if not self._ended:
             self.kill()
         if self._connection is not None:

@@ -4,6 +4,7 @@
 instead of an error that a password is wrong, and it cannot cancel the statements that run.
 """
 
+import logging
 import os
 import time
 from collections.abc import Generator, Mapping
@@ -25,6 +26,9 @@ from skillian.connectors.postgres.copy_rows import (
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
 from skillian.connectors.servers import CannotConnectError, StateSession
+
+# Otherwise its warnings, with host, user and database, would be printed.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 # Set for the transaction only, since a proxy may give the session to other clients. The first
 # statement fixes the snapshot; after it nothing can make the transaction writable.
@@ -116,8 +120,7 @@ class PostgresSession(StateSession):
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
         self.end_statement()
-        if self._killer is not None:  # it uses the connection
-            self._killer.join()
+        self.wait_for_kill()
         if self._connection is not None:
             self._connection.close()
 

@@ -209,8 +209,12 @@ class MeasureEngine:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)
         tables = differences.collapsed, differences.different
-        summary, top = await read_summary(plan, self._workspace, *tables, self._top)
-        await self._workspace.drop(differences.collapsed)
+        try:
+            summary, top = await read_summary(plan, self._workspace, *tables, self._top)
+            await self._workspace.drop(differences.collapsed)
+        except BaseException:
+            await self._workspace.drop(*place.tables, *tables)
+            raise
         statement = differences.statement
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}

@@ -2,7 +2,7 @@
 
 import re
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -242,3 +242,21 @@ class SourcesFile(Definition):
     connections: Annotated[dict[Name, SecretStr], Field(min_length=1)]
     sources: Annotated[dict[Name, Source], Field(min_length=1)]
     comparison: ComparisonSettings = ComparisonSettings.model_construct()
+
+
+def keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that the mapping at `location` may have."""
+    annotation: Any = model
+    for part in location:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            annotation = annotation.model_fields[str(part)].annotation
+        else:
+            # dict[Name, Model] and tuple[Model, ...]: the model is the one that is a class.
+            annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
+    if not _is_model(annotation):  # one that may be left out
+        annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
+    return list(annotation.model_fields)
+
+
+def _is_model(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -7,7 +7,7 @@ and `001` never a number; the models of the file give it types.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args
+from typing import TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from skillian.connectors import scheme
-from skillian.data.declare.definitions import reason_of
+from skillian.data.declare.definitions import keys_at, reason_of
 from skillian.errors import ConfigurationError, Fault, nearest
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -120,24 +120,6 @@ def _got(details: ErrorDetails) -> str:
 
 def _place(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location) or "the file"
-
-
-def keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that the mapping at `location` may have."""
-    annotation: Any = model
-    for part in location:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            annotation = annotation.model_fields[str(part)].annotation
-        else:
-            # dict[Name, Model] and tuple[Model, ...]: the model is the one that is a class.
-            annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
-    if not _is_model(annotation):  # one that may be left out
-        annotation = next(arg for arg in get_args(annotation) if _is_model(arg))
-    return list(annotation.model_fields)
-
-
-def _is_model(annotation: object) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def text_of(path: Path, fix: str = "") -> str:

@@ -19,6 +19,7 @@ from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb import joint
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.data.comparison import cache as remembered
+from skillian.data.comparison import engine as measures_engine
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
@@ -219,6 +220,20 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     assert len(kept) < len(keys)
     assert 0 < held <= BYTES
     assert {row["table_name"] for row in stored.to_pylist()} == tables
+
+
+async def test_a_comparison_that_fails_leaves_no_table(
+    make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failed(*_: object) -> None:
+        raise QueryError("no space")
+
+    monkeypatch.setattr(measures_engine, "read_summary", failed)
+    engine = make_services(SCRIPT, COMPANIES).engine
+    with pytest.raises(QueryError, match="no space"):
+        await engine.compare(measures_asked("a", "b", ["amount"], ["account"]))
+    stored = await engine.measures._workspace.run("SELECT table_name FROM duckdb_tables()", {})
+    assert stored.num_rows == 0
 
 
 async def test_engines_over_two_databases_do_not_all_stay_open(make_services: MakeServices) -> None:

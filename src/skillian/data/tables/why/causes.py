@@ -339,7 +339,7 @@ class _CauseSearch:
             self._add(cause, after, gone, count, alone=False)
 
     async def _compared(self, cause: Cause) -> ComparisonResult | None:
-        """The result with a cause and those that are proved; None if it cannot be had."""
+        """The result with a cause and those that are proved; None if it fails, or after many."""
         if self._reruns >= _RERUNS or not cause.fits(self._question):
             return None
         self._reruns += 1
