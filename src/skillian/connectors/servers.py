@@ -122,7 +122,7 @@ class ServerConnector(ABC, Generic[S]):
     keeps_catalog = False
     dialect: str
     connections: ClassVar[int] = 1_000_000
-    """How many statements run at once, each on its own connection; without a limit, so many."""
+    """How many statements run at once, each on its own connection; by default, any number."""
     patience: ClassVar[float | None] = None
     """How many seconds a statement waits for a free connection; None: without a limit."""
     limits_sessions: ClassVar[bool] = False

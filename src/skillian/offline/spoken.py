@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.language.lexicon import ARTICLES, LEXICON
-from skillian.offline.language.vocabulary import Vocabulary, Word, plain, split
+from skillian.offline.language.lexicon import LEXICON
+from skillian.offline.language.vocabulary import ARTICLES, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = {"=", "to", "by", "and", "with", "from", *ARTICLES, *LEXICON["aux"]} | {
     *LEXICON["prep"]

@@ -23,7 +23,6 @@ _REFUSALS = {
     "SSL": "the server and its URL do not agree on encryption; check sslmode",
 }
 _UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
-
 _OVERFLOW = "numeric field overflow"
 
 

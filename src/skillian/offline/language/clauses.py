@@ -126,9 +126,9 @@ class Reader:
             reading.parts.append((name, range(at, at + length)))
             try:
                 is_one = len(part[-1].items or part[-1].names) != _ENDS
-                is_phrase = part[0].kind == "which" and name == "members" and part[-1].prep != ""
-                is_phrase |= "both" in {t.kind for t in part} and is_one
-                refuse((not name or is_phrase, text))
+                is_unclear = part[0].kind == "which" and name == "members" and part[-1].prep != ""
+                is_unclear |= "both" in {t.kind for t in part} and is_one
+                refuse((not name or is_unclear, text))
                 for token in part:
                     reading.says[token.kind] = token.text
                     self._take(name, token, text)

@@ -15,8 +15,6 @@ def data_of(name: str) -> Mapping[str, Any]:
     return tomllib.loads(files("skillian.offline.language").joinpath(name).read_text("utf-8"))
 
 
-ARTICLES = frozenset(["a", "an", "my", "our", "please", "kindly", "the"])
-"""Words that carry nothing, unless the catalogue has them as values."""
 LEXICON: Mapping[str, tuple[str, ...]] = {
     kind.lower(): tuple(" ".join(phrase.split()) for phrase in phrases.split(","))
     for kind, phrases in data_of("lexicon.toml").items()

@@ -22,7 +22,8 @@ _WORD = re.compile(
 _QUOTES = "'\"“”"
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHORTEST_PLURAL = 4
-_ARTICLES = {"the", "a", "an", "my", "our"}
+ARTICLES = frozenset(["a", "an", "my", "our", "please", "kindly", "the"])
+"""Words that carry nothing, unless the catalogue has them as values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ class Vocabulary:
     def _forms(self, dimension: str, value: str) -> set[str]:
         """The phrases of a value."""
         first, *others = plain(value).split() or [""]  # articles are not read in a question
-        bare = " ".join([first, *(each for each in others if each not in _ARTICLES)])
+        bare = " ".join([first, *(each for each in others if each not in ARTICLES)])
         forms = {plain(value), bare, *([value.lower()] if ". " in value else [])}
         if self.has_only_years and value.isdecimal() and "month" in plain(dimension).split():
             forms |= {name for name, number in MONTHS.items() if number == int(value)}
