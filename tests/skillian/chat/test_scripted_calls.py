@@ -24,6 +24,8 @@ from tinyagent.core import ModelRequest
 Call = dict[str, Any]
 AT_MOST = 0.02
 """The share of right calls that may be held up, and of wrong ones that may be shown unmarked."""
+MARKED = 0.05
+"""The share of right calls of which something may be stated as the model's choice."""
 
 
 def _turn(asked: Asked, call: tuple[str, Call], before: Earlier, vocabulary: Vocabulary) -> Turn:
@@ -129,10 +131,10 @@ def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> Non
             turn = _turn(asked, call, before, vocabulary)
             losses, count = turn.losses(), count + 1
             held += [f"{asked.question}: {each.text}" for each in losses if each.readings]
-            marks_of = [*(each.text for each in losses), *turn.choices()]
-            marked += [f"{asked.question}: {each}" for each in marks_of]
+            if marks := [*(each.text for each in losses), *turn.choices()]:
+                marked.append(f"{asked.question}: {', '.join(marks)}")
     assert len(held) <= AT_MOST * count, "\n".join(held)
-    assert len(marked) <= 2 * AT_MOST * count, "\n".join(marked)
+    assert len(marked) <= MARKED * count, "\n".join(marked)
 
 
 @pytest.mark.parametrize(
@@ -146,14 +148,38 @@ def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> Non
         ("Per month is not what I need: revenue of erp by channel", ["channel"], {}),
         ("I keep hearing about Spain: revenue of erp in Spain", [], {"country": "Spain"}),
         ("Leave out whatever is web: revenue of erp", [], {"channel": {"ne": "web"}}),
+        (
+            "I'd like the revenue per country from erp, unless it came through the web channel",
+            ["country"],
+            {"channel": {"ne": "web"}},
+        ),
+        (
+            "Spain had a strike, so please keep it out of this: revenue of erp by channel",
+            ["channel"],
+            {"country": {"ne": "Spain"}},
+        ),
+        (
+            "Revenue of erp by country, but going no further back than March 2024",
+            ["country"],
+            {"month": {"gte": "2024-03"}},
+        ),
+        (
+            "Revenue of erp, and stop at the end of May 2024, would you?",
+            [],
+            {"month": {"lte": "2024-05"}},
+        ),
     ],
 )
 def test_what_no_clause_reads_is_left_to_the_model(
     vocabularies: dict[str, Vocabulary], question: str, by: list[str], filters: Call
 ) -> None:
-    call = {"source": "erp", "measures": ["revenue"], "dimensions": by, "filters": filters}
-    turn = _turn(Asked("shop", question, {}), (QUERY, call), Earlier(), vocabularies["shop"])
+    call: Call = {"source": "erp", "measures": ["revenue"], "dimensions": by, "filters": filters}
+    asked, words = Asked("shop", question, {}), vocabularies["shop"]
+    turn = _turn(asked, (QUERY, call), Earlier(), words)
     assert [each.text for each in turn.losses() if each.readings] == []
+    for kind, wrong in _wrong(call, QUERY, words.within(["erp"])):
+        turn = _turn(asked, (QUERY, wrong), Earlier(), words)
+        assert turn.losses() or [*turn.choices()], (kind, wrong)
 
 
 @pytest.mark.parametrize("part", ["not Germany and web", "without Germany or web"])

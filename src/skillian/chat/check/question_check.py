@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from skillian.offline.calls import PlannedCall
@@ -32,7 +32,8 @@ _NAMES = {"source", "measure", "dimension"}
 DATA = {*_NAMES, "value", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
-_TURNING = {"not", "but", "remove", "ignore", "instead_of"}
+_SIGNS = {"most": "-", "desc": "-", "least": "+", "asc": "+"}
+_TURNING = {"not", "but", "remove", "ignore", "instead_of", "excluded", "out", "out_of", "leave"}
 _SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown", "only"}
 _NOUNS = {*_NAMES, "rows", "unknown", "filler"}
 _COMPARING = {"between", "from", "to", "since", "until", "before", "after", "onwards"}
@@ -131,132 +132,142 @@ class Turn:
         return found._replace(tool="")
 
     @cached_property
-    def _unread(self) -> list[int]:
-        """The places of the words that the planner does not read, or that such a word excludes."""
+    def _unread(self) -> set[int]:
+        """The places of the words that the planner does not read."""
         parts = () if self._is_read else self._reading.parts
-        unread = {at for name, of in parts for at in of if name in {"", "but"}}
-        return [at for at in range(len(self.tokens)) if unread & {*self._extent(at)}]
-
-    def _extent(self, at: int) -> range:
-        """The place of a token, up to that of the word that excludes it if there is one."""
-        following = self.tokens[at + 1 : at + _REACH]
-        nouns = [*takewhile(lambda t: t.kind in _NOUNS and not t.mark, following)]
-        if {t.kind for t in following[len(nouns) : len(nouns) + 1]} & {"excluded", "out"}:
-            return range(at, at + len(nouns) + 2)
-        for place in range(at, max(at - _REACH, 0), -1):
-            before = self.tokens[place - 1]
-            is_turning = before.kind in _TURNING or before.text.endswith(("n't", "n\u2019t"))
-            if self.tokens[place].mark or not (is_turning or before.kind in _SMALL):
-                break
-            if is_turning:
-                return range(place - 1, at + 1)
-        return range(at, at + 1)
-
-    def _conditions(self, at: int) -> Iterator[tuple[str, Any]]:
-        """Yield what the values of a token may be; in words not read, as the calls have them."""
-        filters = [each for call in self.calls for each in call.filters.items()]
-        is_open, is_value = at in self._unread, self.tokens[at].kind == "value"
-        for item in self.tokens[at].items or [self.tokens[at]]:
-            forms, period = _forms(item), item.period and dated(item.period, self.earlier.years)
-            names = [n for n, each in filters if forms & {v.lower() for v in values_of(each)}]
-            names = [name for name, _ in filters if name in item.values] if period else names
-            own = item.values if is_value or not is_open else ()
-            for name in (is_open and names) or own:
-                days = {"between": [str(period.first), str(period.last)]} if period else None
-                yield name, days or item.values.get(name) or item.text
+        return {at for name, of in parts for at in of if name in {"", "but"}}
 
     @cached_property
     def _wanted(self) -> Mapping[str, set[str]]:
         """The values that the question wants of each dimension that it restricts."""
-        filters, sets = self._expected.filters, dict[str, tuple[set[str], set[str]]]()
-        said = [(name, False, filters) for name in filters]
-        for at in self._unread:
-            is_turned = len(self._extent(at)) > 1
-            said += [(name, is_turned, {name: each}) for name, each in self._conditions(at)]
-        for group, is_turned, each in said:
-            found = sets.setdefault(self._group(group), (set(), set()))[is_turned]
-            found |= self._admitted(self._group(group), each)
-        return {n: (a - b) or (self._admitted(n, {}) - b) for n, (a, b) in sets.items()}
+        filters = self._expected.filters
+        return {group: self._admitted(group, filters) for group in map(self._group, filters)}
 
     @cached_property
-    def _open(self) -> set[str]:
-        """The dimensions of values that are compared with in words that are not read."""
-        kinds = [token.kind for token in (_END, *self.tokens, _END)]
-        compared = [at for at in self._unread if {kinds[at], kinds[at + 2]} & _COMPARING]
-        return {self._group(name) for at in compared for name, _ in self._conditions(at)}
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """The places of the values of each dimension."""
+        found: dict[str, list[int]] = {}
+        for at, token in enumerate(self.tokens):
+            for group in {self._group(name) for each in _items(token) for name in each.values}:
+                found.setdefault(group, []).append(at)
+        return found
+
+    def _is_certain(self, places: Sequence[int]) -> bool:
+        """Whether no word that is not read may say that these values are excluded, or bounds."""
+        clauses = {name for name, of in self._reading.parts if {*of}.intersection(places)}
+        return self._is_read or (not clauses <= {"eq"} and self._unread.isdisjoint(places))
+
+    def _is_stated(self, token: Token) -> bool:
+        """Whether the calls, or the last call before, have conditions with all values of a token.
+
+        They may have a part of a period.
+        """
+        before = self.earlier.last.arguments.get("filters") if self.earlier.last else None
+        stated = {v.lower() for v in values_of([before, [call.filters for call in self.calls]])}
+        periods = [period for value in stated if (period := period_of(value))]
+        wholes = [each.period and dated(each.period, self.earlier.years) for each in _items(token)]
+        return all(
+            (of and any(of.first <= each.first <= each.last <= of.last for each in periods))
+            or not _forms(item).isdisjoint(stated)
+            for item, of in zip(_items(token), wholes, strict=True)
+        )
+
+    @cached_property
+    def _is_turned(self) -> bool:
+        """Whether a word without a value beside it may exclude one."""
+        parts = (of for name, of in self._reading.parts if name in {"", "but", "unlike"})
+        words = [self.tokens[at] for of in parts for at in of]
+        return any(t.kind in _TURNING or t.text.endswith(("n't", "n\u2019t")) for t in words)
 
     # What the calls have of it
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
-        lost, marks, every = dict[int, bool](), list[str](), range(len(self.tokens))
+        marks, every = list[str](), range(len(self.tokens))
+        lost = {at: False for at in every if self._is_dropped(at)}
         for group, wanted in self._wanted.items():
-            filters = [c.filters for c in self.calls if group in map(self._group, c.filters)]
-            found = set[str]().union(*(self._admitted(group, each) for each in filters or [{}]))
-            is_wider = bool(filters) and group in self._open and found > wanted
-            if found != wanted and not is_wider:
-                on = [at for at in every if group in map(self._group, dict(self._conditions(at)))]
-                places = [place for at in on for place in self._extent(at)]
+            found, places = self._found(group), self._places.get(group, ())
+            is_plain = not self._is_turned and self._unread.isdisjoint(places)
+            is_excluded = is_plain and found.isdisjoint(wanted)
+            if found != wanted and (is_excluded or self._is_certain(places)):
                 lost |= dict.fromkeys(places, bool(found) and found < wanted)
                 marks.append(f"{group}, as before")
+            elif found != wanted and not self._filters_of(group):
+                marks.append(group)
         made, missing = {part for call in self.calls for part in call.parts}, dict[str, str]()
         for form, name in self._expected.parts:
-            is_kept = form in {_SOURCE, _ORDER} or form not in {_BY, *dict(made)}
+            is_kept = form in {_SOURCE, _ORDER, _BY} or form not in dict(made)
             is_said = self._is_read or is_kept or name.lower() in self._said
             if (form, name) not in made and is_said:
                 missing |= {form: name}
                 marks.append(form.format(name))
-        is_ordered = _ORDER not in missing if self._is_read else _ORDER in dict(made)
+        signs = {_sign(name) for form, name in made if form == _ORDER}
+        is_ordered = _ORDER not in missing if self._is_read else bool(signs)
         for at in every if self._is_read else self._unread:
             is_lost = self.tokens[at].kind in _ORDERING and not is_ordered
             lost |= dict.fromkeys([at] if is_lost else self._changing(at), False)
+        if self.calls[0].tool == QUERY and not self._is_read and _ORDER not in missing:
+            marks += [t.text for t in self.tokens if {*_SIGNS.get(t.kind, "")} - signs]
         loose = self._unread if self._expected.tool else every
         marks += [self.tokens[at].text for at in loose if self._is_unused(at)]
         marks += self._reading.units if not self._expected.tool else []
         return [self._loss(lost)] if lost else [*map(Loss, dict.fromkeys(marks))]
 
+    def _is_dropped(self, at: int) -> bool:
+        """Whether values that may be conditions are in no call, and not in the one before."""
+        token = self.tokens[at]
+        is_open = token.kind in {"value", "period"} and not self._is_certain([at])
+        return is_open and not self._is_stated(token)
+
     def _changing(self, at: int) -> Sequence[int]:
         """The places of an exclusion or a choice from here on, if it is not read and in no call."""
-        token, extent = self.tokens[at], self._extent(at)
+        before, token, after = (_END, *self.tokens, _END)[at : at + 3]
         if token.kind == "or":
-            before, after = ({*t.values} for t in (*self.tokens, _END)[at - 1 : at + 2 : 2])
-            return range(at - 1, at + 2) if after and not before & after else ()
-        parts = [part for c in self.calls for each in c.filters.values() for part in parts_of(each)]
-        is_doubt = token.kind in {"unknown", "doubt"}
-        return extent if is_doubt and len(extent) > 1 and "ne" not in parts else ()
+            is_one = not {*after.values} or {*before.values} & {*after.values}
+            return () if is_one else range(at - 1, at + 2)
+        made = {part for c in self.calls for each in c.filters.values() for part in parts_of(each)}
+        is_lost = token.kind in {"unknown", "doubt"} and before.kind == "not" and made <= {"eq"}
+        return range(at - 1, at + 1) if is_lost else ()
 
     def _is_unused(self, at: int) -> bool:
         """Whether a token means something that is in no call, as a name with a capital does."""
         token = self.tokens[at]
         is_title = self.question.isupper() or token.mark in {".", "?", "!"} or not at
         is_word = token.kind == "unknown" and (is_title or token.text.islower())
-        is_turned = len(self._extent(at)) > 1
-        if is_word or is_turned or token.kind not in _MEANING or any(self._conditions(at)):
+        before = self.tokens[at - 1] if at else _END
+        if is_word or before.kind in _TURNING or token.kind not in _MEANING:
             return False
+        is_group = token.kind == "dimension" and before.kind == "by"
         made = [each for call in self.calls for each in (*call.filters, *values_of(call))]
+        made = [n for c in self.calls for form, n in c.parts if form == _BY] if is_group else made
         named = {*token.names} if token.kind in _NAMES else set[str]()
         made += self._reading.cleared
         return not named <= {*made} or _forms(token).isdisjoint(map(str.lower, made))
 
     @cached_property
     def _said(self) -> set[str]:
-        """The names and numbers of the question that no word excludes."""
-        named = [t for at, t in enumerate(self.tokens) if len(self._extent(at)) == 1]
-        return set[str]().union(*map(_forms, named)).difference(*(c.filters for c in self.calls))
+        """The names and numbers of the question."""
+        found = set[str]().union(*map(_forms, self.tokens))
+        return found.difference(*(call.filters for call in self.calls))
 
     def choices(self) -> Iterator[str]:
         """Yield what the last call has that the question does not have."""
-        known = {*self._expected.parts, (_ROWS, _DEFAULT_LIMIT)}
+        known = {part for part in self._expected.parts if part[0] != _BY or not self._is_turned}
         known |= {(_ROWS, "1") for token in self.tokens if token.kind in _ORDERING}
-        usual = {_SOURCE} if self._is_read else {_SOURCE, _ORDER}
+        known.add((_ROWS, _DEFAULT_LIMIT))
+        signs = {_SIGNS[t.kind] for t in self.tokens if t.kind in _SIGNS and not self._is_read}
         for call in self.calls[-1:]:
             for name, condition in call.filters.items():
-                if self._group(name) not in self._wanted.keys() - self._open:
+                group = self._group(name)
+                places = {place for at in self._places.get(group, ()) for place in (at - 1, at)}
+                is_same = self._found(group) == self._wanted.get(group)
+                if not is_same or self._is_turned or not self._unread.isdisjoint(places):
                     yield _in_words(name, condition)
             for form, name in call.parts:
                 is_said = name.lower() in self._said and (form == "{}" or not self._is_read)
-                is_said |= form in usual
-                if not is_said and (form, name) not in known:
+                is_said &= not self._is_turned
+                is_said |= form == _ORDER and _sign(name) in signs
+                if not is_said and form != _SOURCE and (form, name) not in known:
                     yield form.format(name)
 
     # The dimensions and places of conditions
@@ -265,6 +276,15 @@ class Turn:
         """The dimension of the shortest periods that determines a dimension, or itself."""
         known = self.whole.within(name for call in self.calls for _, name in call.parts)
         return next((part for part in known.parts(name) if not known.parts(part)), name)
+
+    def _filters_of(self, group: str) -> list[Mapping[str, Any]]:
+        """The filters of the calls that restrict a dimension."""
+        return [call.filters for call in self.calls if group in map(self._group, call.filters)]
+
+    def _found(self, group: str) -> set[str]:
+        """The values of a dimension that the calls admit together."""
+        filters = self._filters_of(group) or [{}]
+        return set[str]().union(*(self._admitted(group, each) for each in filters))
 
     def _admitted(self, group: str, filters: Mapping[str, Any]) -> set[str]:
         """The values of a dimension that filters admit, of those that tell conditions apart."""
@@ -275,9 +295,8 @@ class Turn:
     @cached_property
     def _ends(self) -> set[str]:
         """The values of all conditions, and the days around the ends of their periods."""
-        said = [each for at in self._unread for _, each in self._conditions(at)]
         filters = [self._expected.filters, *(call.filters for call in self.calls)]
-        texts = {"", *values_of([said, filters])}
+        texts = {"", *values_of(filters)}
         periods = [period for text in texts if (period := period_of(text))]
         ends = [end for each in periods for end in (each.first, each.last)]
         return texts | {str(end + timedelta(days)) for end in ends for days in (-1, 0, 1)}
@@ -295,6 +314,10 @@ class Turn:
         return Loss(part, (f"{rest}, {part}", rest) if rest else (part,), all(lost.values()))
 
 
+def _items(token: Token) -> Sequence[Token]:
+    return token.items or [token]
+
+
 def _forms(token: Token) -> set[str]:
     """The names, values and numbers that a token may mean."""
     if token.kind == "amount":
@@ -303,6 +326,10 @@ def _forms(token: Token) -> set[str]:
         return {f"{number:f} %" if unit == "percent" else f"{number:f}"}
     texts = (token.text, *token.names, *values_of([as_number(token.text), token.values]))
     return {text.lower() for text in texts}.union(*map(_forms, token.items))
+
+
+def _sign(order: str) -> str:
+    return "-" if order.startswith("-") else "+"
 
 
 def _in_words(name: str, condition: Any) -> str:
