@@ -28,7 +28,7 @@ from tinyagent import ToolCall
 _LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *_LOOKS}
 """The tools that answer a question about data."""
-_NAMES = {"source", "measure", "dimension"}
+_NAMES, _VALUES = {"source", "measure", "dimension"}, {"value", "period"}
 DATA = {*_NAMES, "value", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
@@ -153,17 +153,28 @@ class Turn:
         return found
 
     def _is_certain(self, places: Sequence[int]) -> bool:
-        """Whether no word that is not read may say that these values are excluded, or bounds."""
+        """Whether no word that is not read may change what is said of these values.
+
+        It may say that they are excluded, bounds, or added to those of the last call.
+        """
         clauses = {name for name, of in self._reading.parts if {*of}.intersection(places)}
-        return self._is_read or (not clauses <= {"eq"} and self._unread.isdisjoint(places))
+        is_clear = not clauses <= {"eq", "place"} and self._unread.isdisjoint(places)
+        is_change = bool(self._before) and not self._reading.sources
+        return self._is_read or (is_clear and not (is_change or self._is_turned))
+
+    @property
+    def _before(self) -> Mapping[str, Any]:
+        """The filters of the last call."""
+        last = self.earlier.last
+        return as_mapping(last.arguments.get("filters")) if last else {}
 
     def _is_stated(self, token: Token) -> bool:
         """Whether the calls, or the last call before, have conditions with all values of a token.
 
         They may have a part of a period.
         """
-        before = self.earlier.last.arguments.get("filters") if self.earlier.last else None
-        stated = {v.lower() for v in values_of([before, [call.filters for call in self.calls]])}
+        filters = [self._before, *(call.filters for call in self.calls)]
+        stated = {value.lower() for value in values_of(filters)}
         periods = [period for value in stated if (period := period_of(value))]
         wholes = [each.period and dated(each.period, self.earlier.years) for each in _items(token)]
         return all(
@@ -175,16 +186,19 @@ class Turn:
     @cached_property
     def _is_turned(self) -> bool:
         """Whether a word without a value beside it may exclude one."""
-        parts = (of for name, of in self._reading.parts if name in {"", "but", "unlike"})
-        words = [self.tokens[at] for of in parts for at in of]
-        return any(t.kind in _TURNING or t.text.endswith(("n't", "n\u2019t")) for t in words)
+        names = {"unlike"} if self._is_read else {"", "but", "unlike", "removed"}
+        parts = [[self.tokens[at] for at in of] for n, of in self._reading.parts if n in names]
+        loose = [t for of in parts if _VALUES.isdisjoint(t.kind for t in of) for t in of]
+        return any(t.kind in _TURNING or t.text.endswith(("n't", "n\u2019t")) for t in loose)
 
     # What the calls have of it
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
         marks, every = list[str](), range(len(self.tokens))
-        lost = {at: False for at in every if self._is_dropped(at)}
+        dropped = [at for at in every if self._is_dropped(at)]
+        lost = {at: False for at in dropped if not self._is_corrected(at)}
+        marks += [self.tokens[at].text for at in dropped]
         for group, wanted in self._wanted.items():
             found, places = self._found(group), self._places.get(group, ())
             is_plain = not self._is_turned and self._unread.isdisjoint(places)
@@ -204,7 +218,7 @@ class Turn:
         signs = {_sign(name) for form, name in made if form == _ORDER}
         is_ordered = _ORDER not in missing if self._is_read else bool(signs)
         for at in every if self._is_read else self._unread:
-            is_lost = self.tokens[at].kind in _ORDERING and not is_ordered
+            is_lost = self.tokens[at].kind in _SIGNS and not is_ordered
             lost |= dict.fromkeys([at] if is_lost else self._changing(at), False)
         if self.calls[0].tool == QUERY and not self._is_read and _ORDER not in missing:
             marks += [t.text for t in self.tokens if {*_SIGNS.get(t.kind, "")} - signs]
@@ -216,8 +230,14 @@ class Turn:
     def _is_dropped(self, at: int) -> bool:
         """Whether values that may be conditions are in no call, and not in the one before."""
         token = self.tokens[at]
-        is_open = token.kind in {"value", "period"} and not self._is_certain([at])
+        is_open = token.kind in _VALUES and not self._is_certain([at])
         return is_open and not self._is_stated(token)
+
+    def _is_corrected(self, at: int) -> bool:
+        """Whether the calls have another value of the dimension that the question also names."""
+        groups = {group for group, places in self._places.items() if at in places}
+        others = [o for group in groups for o in self._places[group] if self._filters_of(group)]
+        return any(self._is_stated(self.tokens[other]) for other in {*others} - {at})
 
     def _changing(self, at: int) -> Sequence[int]:
         """The places of an exclusion or a choice from here on, if it is not read and in no call."""

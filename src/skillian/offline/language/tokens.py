@@ -234,7 +234,7 @@ class _Reader:
         beside = {*last.names[-1:]} if is_noun else set[str]()
         if other.kind != "vague":
             beside |= self.part.phrases.get(following, {}).get("dimension", {}).keys()
-        is_exact = any(value.text in of for of in value.values.values())
+        is_exact = value.text != "I" and any(value.text in of for of in value.values.values())
         is_small = other.kind in _SMALL and not is_exact
         before = self.before(2) if self.before().kind in {*_JOINS, "to"} else _NONE
         is_list = before.kind == "value" and before.values.keys() & value.values.keys()
