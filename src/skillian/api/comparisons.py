@@ -53,6 +53,8 @@ class Comparisons:
     ) -> dict[str, Any]:
         """The result as JSON; `progress` and errors are those of the engine.
 
+        Filters that leave no rows are another error.
+
         Args:
             question: What to compare.
             owner: Who asks.
@@ -61,6 +63,8 @@ class Comparisons:
         """
         async with self._engine(question, owner) as (engine, named):
             result = await engine.compare(named, progress, key=key)
+        if result.is_unanswered:
+            raise InvalidInputError(result.sentences[0])
         body = result.to_dict()
         await self._keep(question, owner, body)
         return body

@@ -54,6 +54,31 @@ Column = tuple[str, ColumnType]
 """A column of a result: its name, which may repeat, and its type."""
 
 
+def columns_by_name(
+    columns: Iterable[Column], *, folds_case: bool = False
+) -> dict[str, ColumnType]:
+    """The columns of a SELECT, none of which another one hides.
+
+    Args:
+        columns: Their names and types, in their order.
+        folds_case: Whether the database does not tell names apart that differ only in case.
+
+    Raises:
+        QueryError: Two columns have the same name.
+    """
+    found: dict[str, ColumnType] = {}
+    names: set[str] = set()
+    for name, kind in columns:
+        if (known := name.casefold() if folds_case else name) in names:
+            raise QueryError(
+                f"the query returns two columns named {name!r}; name each column once, and give"
+                " one of them another name with AS"
+            )
+        names.add(known)
+        found[name] = kind
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Declaration:
     """What the catalogue says about a column, besides the type that statements read.

@@ -159,7 +159,7 @@ class Compared:
 
         With `fail_on: new`, findings that are all known do not count.
         """
-        if self.comparison.filters and self.result.is_empty:
+        if self.result.is_unanswered:
             return "failed"
         return "findings" if self.findings and not self.is_accepted else "equal"
 

@@ -141,6 +141,18 @@ async def test_describe_returns_types_without_running(opened: Opened, connector:
     assert kind.kind == ("other" if opened.dialect == "postgres" else "integer")
 
 
+async def test_a_query_whose_columns_share_a_name_is_refused(
+    opened: Opened, connector: Any
+) -> None:
+    wide = await connector.describe("SELECT 1 AS v, 2 AS w")
+    assert [*wide] == ["v", "w"]
+    with pytest.raises(QueryError, match="Duplicate column name|columns named 'v'|alias v"):
+        await connector.describe("SELECT 1 AS v, 2 AS v")
+    if opened.dialect == "duckdb":  # whose names do not differ by their case
+        with pytest.raises(QueryError, match="two columns named 'V'"):
+            await connector.describe("SELECT 1 AS v, 2 AS V")
+
+
 async def test_a_result_has_a_budget_and_a_stream_has_batches(
     opened: Opened, connector: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3.exceptions import HTTPError
 
 from skillian.connectors.arrow import arrow
-from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType
+from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType, columns_by_name
 from skillian.connectors.clickhouse.errors import LOST, StatementError
 from skillian.connectors.clickhouse.statement import Parameter, bound, checked, without_materialized
 from skillian.connectors.clickhouse.types import column_type, needs_conversion, readable, typed
@@ -176,7 +176,9 @@ class ClickHouseStatement(Session):
 
     def _described(self, text: str, parameters: Mapping[str, Parameter]) -> dict[str, ColumnType]:
         answer = self._asked("raw_query", f"DESCRIBE TABLE ({text})", parameters, "JSONCompact")
-        return {name: column_type(kind) for name, kind, *_ in json.loads(answer)["data"]}
+        return columns_by_name(
+            (name, column_type(kind)) for name, kind, *_ in json.loads(answer)["data"]
+        )
 
     def _asked(self, call: str, text: str, parameters: Mapping[str, Parameter], form: str) -> Any:
         self.check()

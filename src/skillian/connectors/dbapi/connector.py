@@ -19,6 +19,7 @@ from skillian.connectors.base import (
     Declaration,
     Kind,
     Table,
+    columns_by_name,
     tables_of,
 )
 from skillian.connectors.dbapi.rows import batches, column_type
@@ -205,7 +206,7 @@ class DBAPISession(Session):
         self._connector.check(statement)
         self.start(f"SELECT * FROM ({statement}) described WHERE 1 = 0", {})  # noqa: S608 - it is checked
         self.batch()
-        return dict(self.columns)
+        return columns_by_name(self.columns)
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""

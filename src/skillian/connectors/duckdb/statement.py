@@ -15,7 +15,7 @@ import duckdb
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import ArrowBatch, ColumnType, Kind, columns_by_name
 from skillian.connectors.dialects import call, printed_float, replaced
 from skillian.errors import QueryError
 
@@ -68,9 +68,9 @@ def column_type(name: str) -> ColumnType:
 
 
 def columns_of(relation: duckdb.DuckDBPyRelation) -> dict[str, ColumnType]:
-    """The columns of a relation and their types."""
+    """The columns of a relation and their types; raises as `columns_by_name`."""
     kinds = (column_type(str(kind)) for kind in relation.types)
-    return dict(zip(relation.columns, kinds, strict=True))
+    return columns_by_name(zip(relation.columns, kinds, strict=True), folds_case=True)
 
 
 def plain_rows(

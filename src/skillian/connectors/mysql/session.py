@@ -12,7 +12,7 @@ from pymysql.converters import encoders
 from pymysql.cursors import SSCursor
 
 from skillian.connectors.arrow import batch_of
-from skillian.connectors.base import ArrowBatch, ColumnType
+from skillian.connectors.base import ArrowBatch, ColumnType, columns_by_name
 from skillian.connectors.mysql.types import Field, array_of, field_type
 from skillian.connectors.servers import CannotConnectError, StateSession
 from skillian.errors import QueryError
@@ -93,7 +93,7 @@ class MySQLSession(StateSession):
         """The columns of a SELECT without parameters, without running it."""
         self.start(f"SELECT * FROM ({statement}) AS described LIMIT 0", {})  # noqa: S608 - it is checked
         self.batch()
-        return dict(self.columns)
+        return columns_by_name(self.columns)
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""

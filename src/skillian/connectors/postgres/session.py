@@ -15,7 +15,14 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from skillian.connectors.base import ArrowBatch, ColumnType, Declaration, Table, tables_of
+from skillian.connectors.base import (
+    ArrowBatch,
+    ColumnType,
+    Declaration,
+    Table,
+    columns_by_name,
+    tables_of,
+)
 from skillian.connectors.postgres.copy_rows import (
     Connection,
     Parser,
@@ -84,7 +91,7 @@ class PostgresSession(StateSession):
             columns = described(connection, text, {})
             if any(kind.sql == "numeric" for _, kind in columns):
                 columns = with_scales(columns, output_scales(statement, _catalog(connection)))
-        return dict(columns)
+        return columns_by_name(columns)
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""

@@ -9,7 +9,14 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.arrow import arrow
-from skillian.connectors.base import ArrowBatch, ColumnType, Declaration, Kind, Table
+from skillian.connectors.base import (
+    ArrowBatch,
+    ColumnType,
+    Declaration,
+    Kind,
+    Table,
+    columns_by_name,
+)
 from skillian.connectors.dialects import single_query
 from skillian.errors import QueryError
 
@@ -57,7 +64,9 @@ def select(session: Any, statement: str, parameters: Mapping[str, object]) -> An
 
 def columns(frame: Any) -> dict[str, ColumnType]:
     """The columns of a data frame and their types."""
-    return {field.name: column_type(field.dataType.simpleString()) for field in frame.schema}
+    return columns_by_name(
+        (field.name, column_type(field.dataType.simpleString())) for field in frame.schema
+    )
 
 
 def table_of(schema: str, name: str, frame: Any) -> Table:

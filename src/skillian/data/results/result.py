@@ -212,8 +212,15 @@ class ComparisonResult(Record):
         return not self.rows.rows_a and not self.rows.rows_b
 
     @property
+    def is_unanswered(self) -> bool:
+        """Whether the filters leave no rows to compare."""
+        return bool(self.filters) and self.is_empty
+
+    @property
     def equal(self) -> bool:
         """Whether both have the same rows, all compared, and schemas without findings."""
+        if self.is_unanswered:
+            return False
         return self.rows.are_equal and not self.other_findings and not self.schema.findings
 
     def unmatched(self, *, minor: bool) -> int:

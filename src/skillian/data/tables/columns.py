@@ -71,12 +71,17 @@ class Pairing:
         return tuple(name for name in names if (side, name) not in self.unread)
 
     def find(self, name: str) -> ColumnPair:
-        """The pair that a name of either side refers to; a's names have precedence."""
-        for index in (0, 1):
-            names = [(pair.a, pair.b)[index] for pair in self.pairs]
-            match = match_name(name, names)
-            if match is not None:
-                return self.pairs[names.index(match)]
+        """The pair that a name of either side refers to; a's names have precedence.
+
+        So have those of its columns that are not in a pair.
+        """
+        unpaired_a = (*(each.column for each in self.not_compared), *self.only_a)
+        of_a = [pair.a for pair in self.pairs]
+        is_of_b = match_name(name, (*of_a, *unpaired_a)) is None
+        names = [pair.b for pair in self.pairs] if is_of_b else of_a
+        match = match_name(name, names)
+        if match is not None:
+            return self.pairs[names.index(match)]
         for each in self.not_compared:
             if each.column.casefold() == name.casefold():
                 refusals = (

@@ -27,7 +27,7 @@ from skillian.data.tables.columns import (
 from skillian.data.tables.keys import primary_key, proposed_keys
 from skillian.data.tables.place import SideRows, null_of
 from skillian.data.tables.types import CellType, cell_type
-from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError
+from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError, quoted
 
 _REASONS = 3
 
@@ -49,14 +49,35 @@ def _sides(
 ) -> tuple[SideRows, SideRows]:
     """The rows that the filters keep; b's columns may have other names."""
     tests = by_side(question.filters, [*sources[0].columns, *sources[1].columns])
-    translated = {
-        name if name in sources[1].definition.dimensions else names.get(name, name): test
-        for name, test in tests[""].items()
-    }
+    translated = {_name_in_b(name, sources, names): test for name, test in tests[""].items()}
     a = filtered_side(sources[0], tests[""], tests["a"], "a")
     b = filtered_side(sources[1], translated, tests["b"], "b")
     values = sql.BoundValues()
     return SideRows(*a, values), SideRows(*b, values)
+
+
+def _name_in_b(name: str, sources: Sequence[BoundSource], names: Mapping[str, str]) -> str:
+    """The name in b of a column of a filter, by the partners of a's columns.
+
+    Raises `InvalidInputError` if b's column of this name is mapped to another column of a.
+    """
+    other = names.get(name, name)
+    if other.casefold() != name.casefold():
+        return other
+    mine, theirs = (_column_of(source, name) for source in sources)
+    owner = next((one for one, known in names.items() if known == theirs), mine)
+    if theirs and owner and owner != mine and owner.casefold() != theirs.casefold():
+        raise InvalidInputError(
+            f"column {quoted(theirs)} of b is compared with {quoted(owner)} of a; filter by"
+            f" {quoted(owner)}, or by a column of one side: {quoted(f'a.{name}')} or"
+            f" {quoted(f'b.{name}')}"
+        )
+    return name if name in sources[1].definition.dimensions else other
+
+
+def _column_of(source: BoundSource, name: str) -> str | None:
+    declared = source.definition.dimensions.get(name)
+    return source.column_of(name if declared is None else declared.column)
 
 
 async def _pairing(

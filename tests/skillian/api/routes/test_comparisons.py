@@ -88,6 +88,7 @@ async def test_an_unknown_name_is_answered_with_the_nearest(client: Client) -> N
         {"measures": "amount"},
         {"filters": {"company": {"like": "1%"}}},
         {"filters": {"company": []}},
+        {"filters": {"company": "of no row"}},
         {"filters": {"company": "\ud800"}},
         {"filters": {"period": {"between": ["2", "1"]}}},
         {"align_on": ["nothing"]},

@@ -33,6 +33,14 @@ async def test_without_measures_whole_rows_are_compared(client: Client) -> None:
         assert await answer.json() == body
 
 
+async def test_filters_that_leave_no_rows_are_refused(client: Client) -> None:
+    assert (await compared(client, filters={"company": "1001"}))["equal"]
+    asked = {**ROWS, "filters": {"company": "of no row"}}
+    async with client.post("/compare", json=asked) as answer:
+        body = await answer.json()
+    assert (answer.status, body["code"]) == (422, "validation_error")
+
+
 async def test_another_process_knows_the_result_and_makes_its_report(serve: Serve) -> None:
     async with serve() as one, serve() as other:
         body = await compared(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,3 +202,20 @@ def test_tables_without_a_key_are_refused_with_what_may_be_one(result_of: Keyed,
     with pytest.raises(InvalidInputError) as refusal:
         result_of(a, b)
     assert [words for words in said if words not in str(refusal.value)] == []
+
+
+def test_a_name_is_that_of_a_although_a_column_of_b_has_it_too(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,v,s\n1,2,x\n2,1,y\n")
+    path = str(tmp_path / "a.csv")
+    questions: tuple[dict[str, Any], ...] = (
+        {"key": ("id",)},
+        {"key": ("s",), "columns": ("id",)},
+        {"key": ("s",), "filters": {"id": 1}},
+    )
+    for question in questions:
+        with pytest.raises(InvalidInputError, match="'id'"):
+            compared(path, path, map={"v": "id"}, **question)
+    assert compared(path, path, map={"v": "id"}, key=("v",)).rows.met == 2
+    exchanged = {"map": {"v": "id", "id": "v"}, "key": ("v",)}
+    assert compared(path, path, **exchanged, filters={"v": 1}).rows.rows_b == 1
+    assert compared(path, path, **exchanged, filters={"v": 1}).rows.only_in_b == 0
