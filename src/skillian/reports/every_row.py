@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncIterable, Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -80,18 +79,12 @@ class _JsonLines:
 
     def write(self, batch: ArrowBatch) -> None:
         for row in python_rows(batch):
-            values = {name: _json(value) for name, value in row.items()}
+            values = {name: jsonable(value) for name, value in row.items()}
             self._file.write(json.dumps(values, ensure_ascii=False).encode(errors="replace"))
             self._file.write(b"\n")
 
     def close(self) -> None:
         self._file.flush()
-
-
-def _json(value: object) -> object:
-    """A value for JSON, which has neither NaN nor infinities."""
-    is_number = not isinstance(value, float) or math.isfinite(value)
-    return jsonable(value) if is_number else str(value)
 
 
 class _Parquet:

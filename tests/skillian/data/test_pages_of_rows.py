@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 from tests.skillian.data.tables.why.small import engine_over
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
@@ -34,9 +36,12 @@ def _write(path: Path, rows: dict[int, tuple[str, Decimal, int]]) -> str:
 
 def paged(folder: Path, *pages: Page, most_rows: float = 1000) -> list[Any]:
     """The rows and the total of each page, or the error that it ends with."""
+    names = _write(folder / "a.csv", A), _write(folder / "b.csv", B)
+    return _paged(names, *pages, most_rows=most_rows)
 
+
+def _paged(names: tuple[str, str], *pages: Page, most_rows: float = 1000) -> list[Any]:
     async def work() -> list[Any]:
-        names = _write(folder / "a.csv", A), _write(folder / "b.csv", B)
         async with engine_over(*names, most_rows=most_rows) as (engine, question):
             key = (await engine.compare(question)).cache_key
             return [await _page(engine, key, page) for page in pages]
@@ -113,3 +118,54 @@ def test_more_rows_than_are_kept_are_refused_with_the_way_to_get_them(tmp_path: 
     assert isinstance(error, InvalidInputError)
     assert "skillian compare" in str(error)
     assert "--output diff.parquet" in str(error)
+
+
+_NANOS = "1970-01-01T00:00:00.00000003"
+# Columns of Parquet: their type, the values of a, and those of b.
+TYPED = {
+    "huge": ("UBIGINT", ["3", "20", f"{2**63}"], ["4", "18", f"{2**63 + 1}"]),
+    "real": ("DOUBLE", ["nan", "0.5", "-inf"], ["0.25", "inf", "-inf"]),
+    "fine": ("TIMESTAMP_NS", [_NANOS, _NANOS[:19], "2024-01-31"], ["1970-01-01"] * 3),
+    "day": ("TIMESTAMP_NS", ["2024-01-01", "2024-01-02", "2024-01-03"], ["2024-01-04"] * 3),
+}
+# The column that is filtered, its side, the filter, and the rows that it keeps.
+KEPT: list[tuple[str, Any, Any, list[int]]] = [
+    ("huge", "a", {"gt": 5}, [1, 2]),
+    ("huge", "a", 2**63, [2]),
+    ("huge", "gap", {"lt": 0}, [1]),
+    ("huge", "size", 1, [0, 2]),
+    ("real", "a", 0.5, [1]),
+    ("real", "a", "nan", [0]),
+    ("real", "b", {"gte": "inf"}, [1]),
+    ("real", "gap", 0, [2]),
+    ("fine", "a", {"lte": _NANOS}, [0, 1]),
+    ("fine", "a", {"gt": _NANOS}, [2]),
+    ("day", "a", {"gt": "2024-01-02"}, [2]),
+]
+
+
+def test_each_type_is_filtered_and_ordered_by_its_values(tmp_path: Path) -> None:
+    for side in (0, 1):
+        cells = [
+            f"CAST(unnest({values[side]}) AS {kind}) AS {name}"
+            for name, (kind, *values) in TYPED.items()
+        ]
+        target = str(tmp_path / f"{'ab'[side]}.parquet")
+        duckdb.sql(f"SELECT unnest(range(3)) AS id, {', '.join(cells)}").write_parquet(target)
+    filters = [Page((), where=(ColumnFilter(column=c, of=n, filter=f),)) for n, c, f, _ in KEPT]
+    orders = [Order(column=column, of=name) for name in ("huge", "fine") for column in ("a", "b")]
+    pages = [replace(each, limit=9) for each in (*filters, *(Page((), order=o) for o in orders))]
+    names = str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
+    read = _paged(names, *pages)
+    assert [_ids(page) for page in read[: len(KEPT)]] == [ids for *_, ids in KEPT]
+    assert [_ids(page) for page in read[len(KEPT) :]] == [
+        [0, 1, 2],
+        [0, 1, 2],
+        [1, 0, 2],
+        [0, 1, 2],
+    ]
+    shown = [row.to_dict()["cells"] for row in read[len(KEPT)][0]]
+    assert [cells["huge"]["a"] for cells in shown] == [3, 20, str(2**63)]
+    assert [cells["real"]["a"] for cells in shown] == ["nan", 0.5, "-inf"]
+    assert shown[0]["fine"]["a"] == "1970-01-01T00:00:00.000000030"
+    assert shown[0]["day"]["a"] == "2024-01-01T00:00:00"

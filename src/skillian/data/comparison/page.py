@@ -61,11 +61,26 @@ class ColumnFilter(_ColumnChoice):
 
 
 class PageValue(NamedTuple):
-    """A value that both sides have: a measure of a group, or a column of a row."""
+    """A value that both sides have: a measure of a group, or a column of a row.
+
+    Attributes:
+        name: Its name.
+        a: Its type in a.
+        b: Its type in b.
+        gap: The type of b - a; None if it is not a number on both sides.
+    """
 
     name: str
-    type: ColumnType
-    has_gap: bool = True
+    a: ColumnType
+    b: ColumnType
+    gap: ColumnType | None
+
+    def type_of(self, column: Column) -> ColumnType:
+        """The type of one of its columns; raises `InvalidInputError` without a gap."""
+        kind = {"a": self.a, "b": self.b}.get(column, self.gap)
+        if kind is None:
+            raise InvalidInputError(f"{quoted(self.name)} has no gap, because it is not a number")
+        return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +107,7 @@ class PageColumns:
     def value_of(self, choice: _ColumnChoice) -> int:
         """The index of a value; raises `UnknownNameError`, or `InvalidInputError` without a gap."""
         index = position("measure", choice.of, [each.name for each in self.values])
-        if choice.column in ("gap", "size") and not self.values[index].has_gap:
-            raise InvalidInputError(f"{quoted(choice.of)} has no gap, because it is not a number")
+        self.values[index].type_of(choice.column)
         return index
 
 
@@ -328,7 +342,7 @@ def _tested(test: ColumnFilter, columns: PageColumns, parameters: sql.BoundValue
     if test.column == "key":
         name, kind = test.of, columns.keys[columns.key_of(test.of)][1]
     elif test.column in _OF_VALUE:
-        kind = columns.values[columns.value_of(test)].type
+        kind = columns.values[columns.value_of(test)].type_of(test.column)
         name = f"{test.column} of {test.of}"
     else:
         name, kind = test.column, _COUNT

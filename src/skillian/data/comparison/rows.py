@@ -141,7 +141,7 @@ def _columns(plan: ComparisonPlan) -> PageColumns:
     amount = ColumnType("decimal", "DECIMAL")
     return PageColumns(
         [(term.name, term.type) for term in plan.a.keys],
-        [PageValue(measure.name, amount) for measure in plan.measures],
+        [PageValue(measure.name, amount, amount, amount) for measure in plan.measures],
         STATUSES,
     )
 

@@ -92,6 +92,8 @@ def condition_sql(
     def bound(item: Value) -> exp.Expr:
         # Texts are cast for engines that do not infer the type of a parameter.
         placeholder = parameters.bind(item)
+        if isinstance(item, str) and kind.kind != "text":  # a time with nanoseconds
+            return exp.cast(placeholder, kind.sql, dialect="duckdb")
         return sql.as_text(placeholder) if kind.kind == "text" else placeholder
 
     if condition.operator in _ORDER:

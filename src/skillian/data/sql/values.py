@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import fields
@@ -18,16 +20,20 @@ from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
 from skillian.data.sql import MAX_DIGITS, Statement, prepare
 from skillian.errors import InvalidInputError, QueryError, quoted
 
-Value = str | int | Decimal | bool | date | datetime | None
+Value = str | int | float | Decimal | bool | date | datetime | None
 
 MAX_TEXT = 1000
 """The longest text of a filter, in characters."""
 
 _SAFE_INTEGER = 2**53
+_MOMENTS = frozenset({"date", "timestamp", "timestamptz"})
+_FRACTION = re.compile(r"[.,]([0-9]*)")
+_MICROSECONDS, _NANOSECONDS = 6, 9  # digits after the point
 _BOOLEANS = {"true": True, "false": False}
 _EXPECTED: dict[Kind, str] = {
     "integer": "a whole number",
     "decimal": "a number such as 1234.50",
+    "float": "a number such as 1234.5, nan, inf or -inf",
     "boolean": "true or false",
     "date": "a date such as 2024-12-31",
     "timestamp": "a time such as 2024-12-31T18:00:00",
@@ -39,10 +45,13 @@ _EXPECTED: dict[Kind, str] = {
 def coerce(name: str, value: object, kind: ColumnType) -> Value:
     """`value` in the type of the dimension `name`, without changing its meaning.
 
+    A time of a `TIMESTAMP_NS` that has nanoseconds stays a text, which DuckDB reads.
+
     Raises `InvalidInputError` with the dimension, the value and what the dimension accepts.
     """
     try:
-        return _COERCIONS[kind.kind](value)
+        typed = _COERCIONS[kind.kind](value)
+        return typed if _fits_microseconds(value, kind) else str(value).replace(",", ".")
     except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
         expected = _EXPECTED.get(kind.kind, "no value")
         raise InvalidInputError(
@@ -51,7 +60,9 @@ def coerce(name: str, value: object, kind: ColumnType) -> Value:
 
 
 def jsonable(value: object) -> object:
-    """A value for JSON: decimals, times and integers past 2**53 as strings."""
+    """A value for JSON: decimals, times, integers past 2**53, NaN and infinities as strings."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, datetime | date):
@@ -149,6 +160,15 @@ def _decimal(value: object) -> Decimal:
     return number
 
 
+def _float(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise TypeError
+    number = float(value)
+    if math.isinf(number) and "inf" not in str(value).lower():  # it is outside the range
+        raise ValueError
+    return number
+
+
 def _boolean(value: object) -> bool:
     return value if isinstance(value, bool) else _BOOLEANS[str(value).lower()]
 
@@ -174,6 +194,15 @@ def _timestamp_with_zone(value: object) -> datetime:
     return moment.astimezone(UTC)
 
 
+def _fits_microseconds(value: object, kind: ColumnType) -> bool:
+    """Whether a `datetime` holds a value; raises `ValueError` if its type does not hold it."""
+    match = _FRACTION.search(value) if isinstance(value, str) and kind.kind in _MOMENTS else None
+    digits = len(match[1].rstrip("0")) if match else 0
+    if digits > (_NANOSECONDS if kind.sql.endswith("_NS") else _MICROSECONDS):
+        raise ValueError
+    return digits <= _MICROSECONDS
+
+
 def _moment(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
@@ -188,6 +217,7 @@ _COERCIONS: dict[Kind, Callable[[object], Value]] = {
     "text": _text,
     "integer": _integer,
     "decimal": _decimal,
+    "float": _float,
     "boolean": _boolean,
     "date": _date,
     "timestamp": _timestamp,
@@ -196,19 +226,32 @@ _COERCIONS: dict[Kind, Callable[[object], Value]] = {
 
 
 def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
-    """The rows as Python values.
+    """The rows as Python values; those of a column with nanoseconds are texts.
 
     Raises:
         QueryError: A date is outside the years that Python has.
     """
     with _within_years():
-        return table.to_pylist()
+        return _readable(table).to_pylist()
 
 
 def python_columns(batch: ArrowBatch) -> list[list[Any]]:
     """The columns as Python values, also where two have one name; raises as `python_rows`."""
     with _within_years():
-        return [column.to_pylist() for column in batch.columns]
+        return [column.to_pylist() for column in _readable(batch).columns]
+
+
+def _readable(table: Any) -> Any:
+    """The rows, in which times with nanoseconds are texts, since a `datetime` has none."""
+    for index, field in enumerate(table.schema):
+        if str(field.type).startswith("timestamp[ns"):
+            from pyarrow import compute  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
+
+            calls: Any = compute
+            written = table.column(index).cast("string")
+            texts = calls.replace_substring(written, " ", "T", max_replacements=1)
+            table = table.set_column(index, field.name, texts)
+    return table
 
 
 @contextmanager

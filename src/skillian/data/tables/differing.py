@@ -39,7 +39,9 @@ from skillian.data.tables.why.results import Why
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
 _SIDES = {"only_in_a": 0, "only_in_b": 1}
 _TEXT = ColumnType("text", "VARCHAR")
-_EXACT_NUMBERS = ("integer", "decimal")
+_WHOLE = sql.DUCKDB_TYPES["integer"]
+_FINE = frozenset({"TIMESTAMP_NS", "TIMESTAMPTZ_NS"})
+_NUMBER_KINDS = frozenset({"integer", "decimal", "float"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,10 @@ class DifferingRow(PageRow):
 
 
 class _Cells(NamedTuple):
-    """A column of the staged table: the text, and the type that it may be read as, or ""."""
+    """A column of the staged table: the text, and the types that it may be read as, best first."""
 
     text: str
-    type: str
+    types: Sequence[str]
 
 
 class _Compared(NamedTuple):
@@ -119,24 +121,24 @@ class DifferingRows:
         self.why: Why | None = None
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
-            (pair.a, _Cells(f"{prefix}{index}", _type(pair.cells.a, pair.cells.b)))
+            (pair.a, _Cells(f"{prefix}{index}", _types(pair.cells.a, pair.cells.b)))
             for index, pair in enumerate(keys)
         ]
         self._values = [
             _Compared(
                 pair,
                 index,
-                _Cells(f"a{index}", _type(pair.cells.a)),
-                _Cells(f"b{index}", _type(pair.cells.b)),
+                _Cells(f"a{index}", _types(pair.cells.a)),
+                _Cells(f"b{index}", _types(pair.cells.b)),
             )
             for index, pair in enumerate(plan.pairs)
             if 0 < plan.keys <= index
         ]
         self._lone = lone
         self._lone_cells = [
-            _Cells(f"x{number}", _type(each.type)) for number, each in enumerate(lone.columns)
+            _Cells(f"x{number}", _types(each.type)) for number, each in enumerate(lone.columns)
         ]
-        self._unfit: frozenset[str] | None = None
+        self._chosen: Mapping[str, str] | None = None
 
     @property
     def tables(self) -> Sequence[str]:
@@ -196,11 +198,16 @@ class DifferingRows:
 
     async def columns(self) -> PageColumns:
         """What pages can be ordered and filtered by."""
-        unfit = await self._misfits()
+        types = await self._types()
         return PageColumns(
-            [(name, _column_type(cells, unfit)) for name, cells in self._keys],
+            [(name, _column_type(cells, types)) for name, cells in self._keys],
             [
-                PageValue(each.pair.a, _column_type(each.a, unfit), _has_gap(each, unfit))
+                PageValue(
+                    each.pair.a,
+                    _column_type(each.a, types),
+                    _column_type(each.b, types),
+                    _gap_type(each, types),
+                )
                 for each in self._values
             ],
             tuple(ROW_CLASSES),
@@ -208,21 +215,21 @@ class DifferingRows:
 
     async def _rows(self) -> exp.Select:
         """All rows with the columns that pages are read from, and `d_0` …, whether cells differ."""
-        unfit = await self._misfits()
+        types = await self._types()
         columns = [f"{self._class} AS status", f"rowid AS {ROW_ID}"]
         for side, missing in (("a", ONLY_B), ("b", ONLY_A)):
             one = f"CASE WHEN class = {missing} THEN 0 ELSE 1 END"
             columns.append(f"COALESCE(rows_{side}, {one}) AS rows_{side}")
         for number, (_, cells) in enumerate(self._keys):
-            columns.append(f"{self._value(cells, unfit)} AS key_{number}")
+            columns.append(f"{self._value(cells, types)} AS key_{number}")
         for number, each in enumerate(self._values):
-            a, b = self._value(each.a, unfit), self._value(each.b, unfit)
+            a, b = self._value(each.a, types), self._value(each.b, types)
             columns += [f"{a} AS a_{number}", f"{b} AS b_{number}"]
-            if _has_gap(each, unfit):
-                columns.append(f"{_GAP.format(a=a, b=b)} AS gap_{number}")
+            if (gap := _gap_type(each, types)) is not None:
+                columns.append(f"{_GAP.format(a=a, b=b, kind=gap.sql)} AS gap_{number}")
             columns.append(f"d{each.position} AS d_{number}")
         for number, cells in enumerate(self._lone_cells):
-            columns.append(f"{self._value(cells, unfit)} AS x_{number}")
+            columns.append(f"{self._value(cells, types)} AS x_{number}")
         text = f'SELECT {", ".join(columns)} FROM "{self.table}" WHERE class <> {COUNTS}'  # noqa: S608 - our own names
         return sql.select([exp.Star()], exp.maybe_parse(text, dialect="duckdb"), "page")
 
@@ -257,34 +264,52 @@ class DifferingRows:
     def _row(self, row: Mapping[str, Any]) -> DifferingRow:
         cells = {
             each.pair.a: DifferingCell(
-                _shown(row[f"a_{number}"]), _shown(row[f"b_{number}"]), bool(row[f"d_{number}"])
+                _shown(row[f"a_{number}"], each.a),
+                _shown(row[f"b_{number}"], each.b),
+                bool(row[f"d_{number}"]),
             )
             for number, each in enumerate(self._values)
         }
-        key = {name: _shown(row[f"key_{number}"]) for number, (name, _) in enumerate(self._keys)}
+        key = {
+            name: _shown(row[f"key_{number}"], cells)
+            for number, (name, cells) in enumerate(self._keys)
+        }
         side = _SIDES.get(row["status"])
         own = {
-            column.name: _shown(row[f"x_{number}"])
+            column.name: _shown(row[f"x_{number}"], self._lone_cells[number])
             for number, column in enumerate(self._lone.columns)
             if column.side == side
         }
         return DifferingRow(key, row["status"], int(row["rows_a"]), int(row["rows_b"]), cells, own)
 
-    async def _misfits(self) -> frozenset[str]:
-        """The columns of the staged table with a value that is not of their type."""
-        if self._unfit is None:
+    async def _types(self) -> Mapping[str, str]:
+        """The best type that all texts of each column are values of; empty for texts."""
+        if self._chosen is None:
             cells = [each for _, each in self._keys]
             cells += [cell for each in self._values for cell in (each.a, each.b)]
             cells += self._lone_cells
             tests = [
-                f"COUNT_IF({self._text(each)} IS NOT NULL AND {self._value(each)} IS NULL)"
-                f" AS {each.text}"
+                f"COUNT_IF({self._text(each)} IS NOT NULL AND NOT {self._fits(each, kind)})"
+                f' AS "{each.text} {kind}"'
                 for each in cells
-                if each.type
+                for kind in each.types
             ]
-            [row] = await self.ask(", ".join(tests)) if tests else [dict[str, Any]()]
-            self._unfit = frozenset(name for name, count in row.items() if count)
-        return self._unfit
+            [unfit] = await self.ask(", ".join(tests)) if tests else [dict[str, Any]()]
+            self._chosen = {
+                each.text: next(
+                    (kind for kind in each.types if not unfit[f"{each.text} {kind}"]), ""
+                )
+                for each in cells
+            }
+        return self._chosen
+
+    def _fits(self, cells: _Cells, kind: str) -> str:
+        """The test whether a text is a value of a type, which a time with more digits is not."""
+        text = self._text(cells)
+        read = f"TRY_CAST({text} AS {kind})"
+        if kind != cells.types[-1] and cells.types[-1] in _FINE:
+            return f"COALESCE(CAST({read} AS TEXT) = {text}, FALSE)"
+        return f"({read} IS NOT NULL)"
 
     @property
     def _class(self) -> str:
@@ -294,18 +319,17 @@ class DifferingRows:
         cases = (f"WHEN {number} THEN '{name}'" for number, name in _NUMBERS.items())
         return f"CASE class {' '.join(cases)} END"
 
-    def _value(self, cells: _Cells, unfit: frozenset[str] = frozenset()) -> str:
-        """The text in its type; NULL for one that is not of it."""
-        text = self._text(cells)
-        return (
-            f"TRY_CAST({text} AS {cells.type})" if cells.type and cells.text not in unfit else text
-        )
+    def _value(self, cells: _Cells, types: Mapping[str, str]) -> str:
+        """The text in its type."""
+        text, kind = self._text(cells), types[cells.text]
+        return f"TRY_CAST({text} AS {kind})" if kind else text
 
     def _text(self, cells: _Cells) -> str:
         return cells.text if self._lone.are_staged or cells.text[0] != "x" else _NO_TEXT
 
 
-_GAP = "TRY(CAST({b} AS DECIMAL(38, 10)) - CAST({a} AS DECIMAL(38, 10)))"
+# Infinities are equal, and have no difference.
+_GAP = "TRY(CASE WHEN {a} = {b} THEN 0 ELSE CAST({b} AS {kind}) - CAST({a} AS {kind}) END)"
 _NO_TEXT = "CAST(NULL AS VARCHAR)"
 
 
@@ -323,32 +347,45 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _shown(value: object) -> object:
+def _shown(value: object, cells: _Cells) -> object:
     """A value for people: a long text is cut."""
+    if isinstance(value, Decimal) and cells.types[0] == _WHOLE:  # which is too long for 64 bits
+        return int(value)
     if not isinstance(value, str) or len(value) <= MAX_SHOWN:
         return value
     return f"{value[:MAX_SHOWN]}… ({len(value) - MAX_SHOWN} more characters)"
 
 
-def _has_gap(compared: _Compared, unfit: frozenset[str]) -> bool:
-    """Whether both cells are exact numbers."""
-    sides = compared.a, compared.b
-    return all(_column_type(each, unfit).kind in _EXACT_NUMBERS for each in sides)
+def _gap_type(compared: _Compared, types: Mapping[str, str]) -> ColumnType | None:
+    """The type of b - a; None if a cell is not a number."""
+    sides = [_column_type(each, types) for each in (compared.a, compared.b)]
+    kinds = {each.kind for each in sides}
+    if not kinds <= _NUMBER_KINDS:
+        return None
+    if "float" in kinds:
+        return ColumnType("float", "DOUBLE")
+    scale = max(each.scale for each in sides)
+    return ColumnType("decimal", f"DECIMAL({sql.MAX_DIGITS}, {scale})", scale)
 
 
-def _column_type(cells: _Cells, unfit: frozenset[str]) -> ColumnType:
-    if not cells.type or cells.text in unfit:
+def _column_type(cells: _Cells, types: Mapping[str, str]) -> ColumnType:
+    name = types[cells.text]
+    if not name:
         return _TEXT
-    kind = next((kind for kind, name in sql.DUCKDB_TYPES.items() if name == cells.type), "decimal")
-    return ColumnType(cast("Kind", kind), cells.type)
+    kind = next((kind for kind, each in sql.DUCKDB_TYPES.items() if each == cells.types[0]), "")
+    scale = int(name.rstrip(")").rpartition(",")[2]) if name.startswith("DECIMAL") else 0
+    return ColumnType(cast("Kind", kind or "decimal"), name, scale)
 
 
-def _type(*cells: CellType) -> str:
-    """The type that the texts of these cells may be read as; empty for none."""
+def _types(*cells: CellType) -> Sequence[str]:
+    """The types that the texts of these cells may be read as, best first; none for texts."""
     kinds = {each.kind for each in cells}
-    if any(each.nanos for each in cells):
-        return ""
     if kinds <= {"integer", "decimal"} and "decimal" in kinds:
         scales = [each.scale for each in cells if each.scale is not None]
-        return f"DECIMAL(38, {max(scales)})" if len(scales) == len(cells) else ""
-    return sql.DUCKDB_TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+        return [f"DECIMAL(38, {max(scales)})"] if len(scales) == len(cells) else []
+    name = sql.DUCKDB_TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+    if name == _WHOLE:
+        return [name, "DECIMAL(38, 0)"]
+    if any(each.nanos for each in cells) and name:
+        return [name, f"{name}_NS"]
+    return [name] if name else []
