@@ -105,6 +105,28 @@ CASE WHEN v < 0 THEN '-' ELSE '' END || FILTER(
 """
 
 
+# In PostgreSQL, whole numbers of columns have no more than 64 bits.
+_ALL_DIGITS = {
+    "duckdb": """
+CASE WHEN ABS(v) < {limit} THEN text
+ELSE COALESCE(CAST(TRY_CAST(v AS BIGNUM) AS TEXT) || '.0', text) END
+""",
+    "postgres": """
+CASE WHEN ABS(v) >= {limit} AND v >= -9223372036854775808 AND v < 9223372036854775808
+THEN CAST(CAST(v AS BIGINT) AS TEXT) ELSE text END
+""",
+}
+
+
+def with_digits(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
+    """The number that a float is, if that is a whole number of many digits; otherwise `shortest`.
+
+    The dialect is `duckdb` or `postgres`.
+    """
+    text = shortest(value, kind, dialect)
+    return filled(_ALL_DIGITS[dialect].format(limit=_LIMITS[kind]), dialect, v=value, text=text)
+
+
 def shortest(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
     """The text of the shortest decimal that reads back as `value`, which `kind` describes.
 

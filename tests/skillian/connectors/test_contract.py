@@ -146,7 +146,7 @@ async def test_a_query_whose_columns_share_a_name_is_refused(
 ) -> None:
     wide = await connector.describe("SELECT 1 AS v, 2 AS w")
     assert [*wide] == ["v", "w"]
-    with pytest.raises(QueryError, match="Duplicate column name|columns named 'v'|alias v"):
+    with pytest.raises(QueryError, match=r"Duplicate column name|columns named 'v'|alias v"):
         await connector.describe("SELECT 1 AS v, 2 AS v")
     if opened.dialect == "duckdb":  # whose names do not differ by their case
         with pytest.raises(QueryError, match="two columns named 'V'"):

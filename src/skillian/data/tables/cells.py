@@ -163,7 +163,7 @@ def shown(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
     pair, value = in_one_width(pair, side, value)
     kind = (pair.a, pair.b)[side]
     if kind.kind == "float":
-        return floats.shortest(value.copy(), _float_type(kind), dialect)
+        return exact_text(kind, value, dialect)
     if dialect == "mysql" and kind.kind in _SHOWN_BY_MYSQL:
         return filled(_SHOWN_BY_MYSQL[kind.kind], dialect, v=value)
     if kind.kind == "binary" and kind.sql != "VARCHAR":
@@ -252,21 +252,22 @@ def _float(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr
     own, other = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
     if own.kind == other.kind:
         return in_one_width(pair, side, value)[1].copy()
-    # A float and an exact number, as keys: the text of the shortest decimal.
+    # A float and an exact number, as keys: the text of the exact number.
     if own.kind != "float":
         if dialect == "postgres":
             return filled("CAST(TRIM_SCALE((v) + 0.0) AS TEXT)", dialect, v=value)
         return digits_of(own, value)
-    text = floats.shortest(value.copy(), _float_type(own), dialect)
+    text = exact_text(own, value, dialect)
     if dialect == "postgres":
         return filled("CAST(CAST(v AS DECIMAL) AS TEXT)", dialect, v=text)
     return filled(_WITHOUT_EXPONENT, dialect, v=value, text=text)
 
 
 def exact_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """A number as text with all of its digits."""
+    """A number as text with all of its digits; a float as its shortest decimal unless `whole`."""
     if kind.kind == "float":
-        return floats.shortest(value.copy(), _float_type(kind), dialect)
+        written = floats.with_digits if kind.whole else floats.shortest
+        return written(value.copy(), _float_type(kind), dialect)
     if kind.kind == "boolean":
         return filled("CAST(CAST(v AS INT) AS TEXT)", dialect, v=value)
     return sql.as_text(value.copy()) if dialect == "postgres" else digits_of(kind, value)

@@ -151,6 +151,9 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
 
 def _cells(types: tuple[CellType, CellType], rules: Rules, own: Rule | None) -> CellPair:
     family = family_of(*types)
+    if {each.kind for each in types} == {"integer", "float"}:
+        a, b = (replace(each, whole=each.kind == "float") for each in types)
+        types = a, b
     return CellPair(*types, family, rules.of(family, own))
 
 

@@ -105,6 +105,7 @@ class CellType:
         digits: The digits of a number before the point; None if there is no limit.
         scale: Those after it; None if there is no limit.
         single: Whether a float has 32 bits.
+        whole: Whether a float is compared with whole numbers, and so with all of its digits.
         nanos: Whether a time has nanoseconds.
     """
 
@@ -113,6 +114,7 @@ class CellType:
     digits: int | None = 0
     scale: int | None = 0
     single: bool = False
+    whole: bool = False
     nanos: bool = False
 
     @property
