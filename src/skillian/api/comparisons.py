@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -28,6 +29,10 @@ from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids
 
 PREVIEW_ROWS = 5
+_CHANGED = (
+    "A source has changed since this comparison, whose stored result stays as it is; compare again"
+    " to see what differs now."
+)
 REPORT_DEPTH = Depth(groups=1000, drilled=5)
 
 
@@ -49,20 +54,14 @@ class Comparisons:
         self._uploads = uploads
 
     async def compare(
-        self, question: SavedComparison, owner: str, progress: Progress | None = None, key: str = ""
+        self, question: SavedComparison, owner: str, progress: Progress | None = None
     ) -> dict[str, Any]:
         """The result as JSON; `progress` and errors are those of the engine.
 
         Filters that leave no rows are another error.
-
-        Args:
-            question: What to compare.
-            owner: Who asks.
-            progress: Gets the name of a source and how much of it has arrived.
-            key: The cache key of a comparison of rows that is made again.
         """
         async with self._engine(question, owner) as (engine, named):
-            result = await engine.compare(named, progress, key=key)
+            result = await engine.compare(named, progress)
         if result.is_unanswered:
             raise InvalidInputError(result.sentences[0])
         body = result.to_dict()
@@ -193,7 +192,10 @@ class Comparisons:
     async def recall(self, key: str, owner: str = "") -> ComparisonResult:
         """The result, whose groups or rows the engine of this process then knows.
 
-        The comparison of another process is made again. Raises as `find` and `compare` do.
+        The comparison of another process is made again. Raises as `find` and the engine do.
+
+        Raises:
+            ProblemError: It has another result than the one that is stored (409).
         """
         stored = await self._stored(key, owner)
         with suppress(InvalidInputError):
@@ -201,10 +203,14 @@ class Comparisons:
         if stored is None:
             raise _unknown()
         question = SavedComparison.model_validate(stored["question"])
-        again = await self.compare(question, owner, key=key)
-        if again["cache_key"] != key:
+        async with self._engine(question, owner) as (engine, named):
+            again = await engine.compare(named, key=key)
+        if again.cache_key != key:
             raise _unknown()
-        return self._data.engine.remembered(key)
+        if _numbers(again.to_dict()) != _numbers(stored["result"]):
+            await self._data.engine.forget(key)
+            raise ProblemError(409, "comparison_changed", _CHANGED)
+        return again
 
     async def why(
         self, key: str, owner: str = "", report: Report | None = None
@@ -307,6 +313,13 @@ class Comparisons:
         for upload_id in upload_ids((question["a"], question["b"])):
             await self._uploads.get(owner, upload_id)
         return stored
+
+
+def _numbers(body: dict[str, Any]) -> str:
+    """What a result counts and sums, which is the same if its sources are."""
+    columns: list[dict[str, Any]] = body.get("columns", [])
+    counted = [{**column, "pairs": []} for column in columns]
+    return json.dumps([body.get("rows"), counted, body.get("summary")])
 
 
 def _unwatched(_doing: str) -> None:

@@ -140,6 +140,11 @@ class ComparisonEngine:
         """Check a question without running it; raises as `compare` does before its statements."""
         await self._of(question).check(question)
 
+    async def forget(self, cache_key: str) -> None:
+        """Keep the comparison of this key no longer."""
+        self._memory.forget(cache_key)
+        await self._memory.drop_evicted()
+
     def remembered(self, cache_key: str) -> ComparisonResult:
         """The result of a comparison that is kept; raises `InvalidInputError`."""
         return self._memory.get(cache_key).result

@@ -182,12 +182,16 @@ class Memory:
     def keep(self, key: str, comparison: Kept) -> None:
         """Add a comparison; the least recently used ones are evicted if memory is short."""
         self._entries.expire()
-        if (before := self._entries.pop(key, None)) is not None:
-            self._entries.evicted.append((key, before))
+        self.forget(key)
         try:
             self._entries[key] = comparison
         except ValueError:  # larger than the whole cache
             self._entries.evicted.append((key, comparison))
+
+    def forget(self, key: str) -> None:
+        """Evict the comparison of this key, if there is one."""
+        if (before := self._entries.pop(key, None)) is not None:
+            self._entries.evicted.append((key, before))
 
     def evicted(self) -> tuple[str, ...]:
         """The tables in the workspace of comparisons evicted since the last call.

@@ -12,6 +12,7 @@ from tests.support.waits import soon
 
 from skillian.api.comparisons import Comparisons
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import ComparisonEngine
 from skillian.errors import QueryError
 from skillian.history.store import open_history
 from skillian.reports import tracking
@@ -130,7 +131,7 @@ async def test_a_result_that_cannot_be_read_again_is_saved_without_a_run(
     async with serve(sources=written(tmp_path)) as server:
         key = (await sent(server, "POST", "/compare", 200, AMOUNTS))["cache_key"]
     async with serve(sources=tmp_path / "sources.yaml") as server:
-        monkeypatch.setattr(Comparisons, "compare", refuses)
+        monkeypatch.setattr(ComparisonEngine, "compare", refuses)
         record = await server.service.saved.save_result("", "Plan", key)
         report = await sent(server, "GET", f"/saved/{record.id}", 200)
         assert (report["runs"], report["cache_key"]) == ([], key)
@@ -278,3 +279,23 @@ async def sent_file(server: Opened, content: str) -> str:
     async with server.post("/uploads?name=a.csv", data=content, headers=headers) as answer:
         assert answer.status == 201, await answer.text()
         return str((await answer.json())["id"])
+
+
+@pytest.mark.parametrize("asked", [ROWS, AMOUNTS], ids=["rows", "measures"])
+async def test_a_result_whose_sources_changed_stays_and_has_no_rows_of_the_new_state(
+    serve: Serve, tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    sources = written(tmp_path)
+    async with serve(sources=sources) as server:
+        result = await sent(server, "POST", "/compare", 200, asked)
+    path = f"/comparisons/{result['cache_key']}"
+    async with serve(sources=sources) as server:
+        assert (await sent(server, "GET", f"{path}/rows", 200))["total"] == 1
+    written(tmp_path, "1,10\n2,20\n3,30\n")
+    async with serve(sources=sources) as server:
+        for part in ("/rows", "/rows.csv", "/report.json", "/rows"):
+            assert (await sent(server, "GET", path + part, 409))["code"] == "comparison_changed"
+        assert await sent(server, "GET", path, 200) == result
+        again = await sent(server, "POST", "/compare", 200, asked)
+        rows = await sent(server, "GET", f"/comparisons/{again['cache_key']}/rows", 200)
+    assert rows["total"] == 2
