@@ -149,7 +149,8 @@ class Comparisons:
             The names of both sources, for a reader.
         """
         if upload_ids((question.a, question.b)):
-            async with self._opened(question, owner) as (_, named):
+            async with self._opened(question, owner) as (data, named):
+                await data.engine.check(named)
                 return f"{named.a} and {named.b}"
         await self._data.engine.check(question)
         return f"{question.a} and {question.b}"

@@ -20,7 +20,13 @@ from skillian.data.results.rows import ColumnCoverage, Proposal, TableKey
 from skillian.data.tables.columns import Pairing, key_pairs, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
-from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
+from skillian.data.tables.pairing import (
+    check_names,
+    keys_of,
+    paired_sides,
+    schema_of,
+    without_unread,
+)
 from skillian.data.tables.place import RowComparison, SideRows, StagedDifferences
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.sentences import findings, in_words, notes_on, remarks_on
@@ -205,8 +211,8 @@ class TableEngine:
             return result
 
     async def check(self, question: SavedComparison) -> None:
-        """Check that both sources are there; raises as `compare` does."""
-        await self._bound(question)
+        """Check that both sources are there, and names and filters; raises as `compare` does."""
+        check_names(question, await self._bound(question))
 
     async def preview(self, question: SavedComparison) -> TablePreview:
         """Which columns would be compared, and by which key; raises as `compare` does."""

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.query.binding import BoundSource
+from skillian.data.query.binding import BoundSource, match_name
 from skillian.data.query.filters import by_side, filtered_side
 from skillian.data.query.unfit import what_text_holds
 from skillian.data.results.rows import NotCompared, TableKey
@@ -42,6 +42,23 @@ async def paired_sides(
     """
     names = pair_columns([*sources[0].columns], [*sources[1].columns], question.names_in_b)
     return await _pairing(question, _sides(question, sources, names))
+
+
+def check_names(question: SavedComparison, sources: Sequence[BoundSource]) -> None:
+    """Check the names and the filters of a question, without a statement.
+
+    Raises:
+        ToolError: A name is wrong, or a filter does not fit its column.
+    """
+    columns = [*sources[0].columns], [*sources[1].columns]
+    sides = _sides(question, sources, pair_columns(*columns, question.names_in_b))
+    a, b = ({name: side.type_of(name) for name in side.source.columns} for side in sides)
+    pairing = paired(a, b, question.names_in_b, question.rules)
+    refused = [each.column for each in pairing.not_compared]  # which values may make comparable
+    pairing.check(name for name in (*question.accepted_columns, *question.ignore) if name != "*")
+    for name in (*question.key, *(question.chosen_columns or ())):
+        if match_name(name, refused) is None:
+            pairing.find(name)
 
 
 def _sides(

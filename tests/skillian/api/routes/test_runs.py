@@ -110,6 +110,19 @@ async def test_a_wrong_comparison_is_refused_at_once(serve: Serve) -> None:
         async with client.post("/compare", json=asked, headers=LATER) as answer:
             assert answer.status == 422
             assert (await answer.json())["available_sources"][0] == "bpc_reporting"
+        rows = {"source_a": "fi_reporting", "source_b": "fi_reporting"}
+        wrong = {
+            "key": ["nothing"],
+            "columns": ["nothing"],
+            "ignore": ["nothing"],
+            "map": {"nothing": "company"},
+            "filters": {"posting_date": "nothing"},
+            "rules": {"columns": {"nothing": {"trim": True}}},
+        }
+        for name, value in wrong.items():
+            asked = {**rows, name: value}
+            async with client.post("/compare", json=asked, headers=LATER) as answer:
+                assert answer.status == 422, name
         async with client.get("/runs") as answer:
             assert (await answer.json())["runs"] == []
 
