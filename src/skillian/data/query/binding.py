@@ -258,6 +258,7 @@ def _tables_of(source: str, query: exp.Select, tables: Tables) -> list[Table]:
     names = [
         f"{table.db}.{table.name}" if table.db else table.name
         for table in query.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier)  # not a function
     ]
     return [find_table(f"source {source}", name, tables) for name in names if name not in own]
 
