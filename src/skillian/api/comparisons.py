@@ -319,7 +319,9 @@ class Comparisons:
 def _numbers(body: dict[str, Any]) -> str:
     """What a result counts and sums, which is the same if its sources are."""
     columns: list[dict[str, Any]] = body.get("columns", [])
-    counted = [{**column, "pairs": []} for column in columns]
+    counted = [
+        {name: value for name, value in column.items() if name != "pairs"} for column in columns
+    ]
     return json.dumps([body.get("rows"), counted, body.get("summary")])
 
 

@@ -51,3 +51,20 @@ async def test_a_wrong_method_is_answered_with_the_allowed_ones(client: Client) 
         assert (await answer.json())["code"] == "method_not_allowed"
     async with client.get("/nowhere") as answer:
         assert (await answer.json())["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ('{"message": "Zürich"}'.encode("latin-1"), "not in UTF-8"),
+        (b'{"message": ' + b"1" * 5000 + b"}", "too many digits"),
+    ],
+)
+async def test_a_body_that_cannot_be_read_is_refused_with_the_reason(
+    client: Client, body: bytes, reason: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    async with client.post("/chat", data=body, headers=headers) as answer:
+        problem = await answer.json()
+    assert (answer.status, problem["code"]) == (400, "invalid_json")
+    assert reason in problem["detail"]

@@ -48,7 +48,7 @@ _LATER: dict[int | str, dict[str, Any]] = {
 }
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
-RowStatus = Status | RowClass
+RowStatus = Literal[Status, RowClass]
 
 
 class GroupsQuery(BaseModel):

@@ -3,12 +3,16 @@
 An allowlist also refuses functions that nobody thought of.
 """
 
+import logging
 from collections.abc import Iterator
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from skillian.errors import QueryError
+
+# Otherwise its warnings, such as of EXPLAIN, would be printed.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _VALUES: frozenset[type[exp.Expr]] = frozenset(
     {

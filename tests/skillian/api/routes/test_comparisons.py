@@ -42,6 +42,8 @@ async def test_rows_come_by_pages_and_classes(client: Client) -> None:
     for wrong in ({"status": "x"}, {"limit": 1001}, {"offset": -1}, {"other": "1"}):
         async with client.get(path, params=wrong) as answer:
             assert answer.status == 422
+    async with client.get(path, params={"status": "x"}) as answer:
+        assert [fault["where"] for fault in (await answer.json())["errors"]] == ["query.status.0"]
 
 
 async def test_the_report_is_a_page_that_reaches_nothing(client: Client) -> None:

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import duckdb
 import pytest
 
@@ -138,7 +141,7 @@ NO_QUERIES = {
         *("SELECT LAG(a) OVER w FROM t WINDOW w AS (), v AS (ORDER BY a)", "SELECT ARRAY(FROM t)"),
         *("SELECT SUM(a) OVER (ROWS 1 PRECEDING) FROM t", "SELECT DISTINCT ON (a) a, b FROM t"),
     ),
-    "single SELECT": ("INSERT INTO t VALUES (1)", "COPY t TO 'x'"),
+    "single SELECT": ("INSERT INTO t VALUES (1)", "COPY t TO 'x'", "EXPLAIN SELECT 1"),
     "single SQL expression": ("SELECT 1; SELECT 2",),
 }
 _TABLE = """
@@ -168,3 +171,13 @@ def test_what_the_dialect_of_a_database_rewrites_is_refused() -> None:
     assert admit_query("SELECT a FROM t WHERE a ~ 'x'", "postgres")
     with pytest.raises(QueryError, match="RegexpLike is not allowed"):
         admit_query("SELECT a FROM t WHERE a REGEXP 'x'", "mysql")
+
+
+def test_a_statement_that_is_not_understood_prints_nothing() -> None:
+    script = (
+        "from skillian.data.sql.admission import admit_query; admit_query('EXPLAIN x', 'duckdb')"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Falling back" not in done.stderr
+    assert "single SELECT" in done.stderr
