@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -60,6 +61,8 @@ SET GLOBAL TimeZone = 'UTC';
 SET allowed_configs = ['disabled_optimizers'];
 SET lock_configuration = true;
 """
+# A sum of integers of 128 bits is one itself, and is then cast.
+_OVERFLOW = r"Out of Range Error: .*Overflow in|Could not cast value -?[0-9.]+ to DECIMAL\(38"
 _SPILLED = "duckdb_temp_"
 """Begins the names of DuckDB's temporary files."""
 _TYPES: dict[Kind, str] = {
@@ -265,7 +268,7 @@ class DuckDBEngine:
             return f"{self.name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):
             return f"{self.name}: the statement reads a file outside its data, which is not allowed"
-        if isinstance(error, duckdb.OutOfRangeException) and "Overflow in" in str(error):
+        if re.search(_OVERFLOW, str(error)):
             return f"{self.name}: {TOO_LARGE}"
         text = str(error).partition("\n")[0]
         for path, name in self._setup.paths.items():

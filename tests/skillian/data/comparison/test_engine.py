@@ -99,6 +99,9 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Compared) -
     wide = sources.replace("AS DECIMAL(38, 2)", "AS DECIMAL(38, 22)")
     with pytest.raises(QueryError, match=r"more than 38 digits; .* `expression` that rounds"):
         await compared(", ".join([row] * 12), row, sources=wide)
+    huge = f"('x', {6 * 10**37}), ('x', {6 * 10**37})", "('x', 1)", "k VARCHAR, v HUGEINT"
+    with pytest.raises(QueryError, match="more than 38 digits"):
+        await compared(*huge)
 
 
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
