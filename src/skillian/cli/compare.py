@@ -77,7 +77,7 @@ _Measures = Annotated[_Several, _option("--measure", "NAME", "A sum to compare."
 _Dimensions = Annotated[_Several, _option("--by", "NAMES", "What to group by: a,b.", _MEASURES)]
 _Limit = Annotated[
     _Several,
-    _option("--limit", "LIMIT", "The limit of a class: match:0.01 or minor:5,1%.", _MEASURES),
+    _option("--limit", "LIMIT", "The limit of a class: match:0.01 or minor:1%,5.", _MEASURES),
 ]
 _Key = Annotated[_Several, _option("--key", "NAMES", "What identifies a row: a,b.", _ROWS)]
 _Columns = Annotated[_Several, _option("--columns", "NAMES", "Compare only these: a,b.", _ROWS)]

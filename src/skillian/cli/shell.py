@@ -34,6 +34,7 @@ SourcesFile = Annotated[
 SOURCES = Path("sources.yaml")
 """The default of `Settings.sources`."""
 _NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
+_QUOTED = re.compile(r'"((?:[^"]|"")+)"')
 _PAIR = re.compile(
     "=".join(rf'(?:"(?P<{s}>(?:[^"]|"")+)"|(?P<plain_{s}>[^="][^=]*))' for s in "ab")
 )
@@ -59,6 +60,13 @@ def listed(entries: Iterable[str]) -> tuple[str, ...]:
         for quoted, plain in _NAME.findall(entry)
     )
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def unquoted(name: str) -> str:
+    """A name that may be in double quotes, as in `"a=b"`, without them and blanks around it."""
+    stripped = name.strip()
+    quoted = _QUOTED.fullmatch(stripped)
+    return quoted[1].replace('""', '"') if quoted else stripped
 
 
 def column_map(entries: Iterable[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,11 @@ from typing import Any
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 import pytest
+
+from skillian.cli.compare_input import read_filters
+from skillian.cli.shell import column_map, listed
+from skillian.data.results.rows import map_options, option_name
+from skillian.data.tables.why.results import Cause, in_rows
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -37,6 +43,12 @@ def _files(tmp_path: Path) -> None:
         (("name is null",), (0, 0)),
         (("name=null",), (1, 1)),
         (("name=it is null",), (0, 0)),
+        (("id<>3",), (3, 3)),
+        (("id != 3", "name <> Ann"), (2, 2)),
+        (("id==3", "name == Cas"), (1, 1)),
+        (("name= Cas",), (0, 0)),
+        (("name=!=Cas",), (0, 0)),
+        (('"name"=Cas', ' "b.gone" is not null'), (1, 1)),
     ],
 )
 def test_rows_are_chosen_by_null_and_by_columns_of_one_side(
@@ -84,3 +96,38 @@ def test_a_column_with_a_point_in_its_name_has_precedence(skillian: Run, tmp_pat
     done = skillian("compare", "a.csv", "a.csv", "--key", "id", "--where", "a.x=1")
     assert "the only row of" in done.stdout
     assert done.returncode == 0, done.stderr
+
+
+def test_names_with_the_signs_of_a_test_are_in_quotes(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text('id,a,a=b,"x""<y"\n1,b=1,2,<z>\n2,c,1,=w\n', encoding="utf-8")
+    for where, key in (
+        ("a=b=1", 1),
+        ('"a=b"=1', 2),
+        ('"a=b">1', 1),
+        ('"x""<y"==<z>', 1),
+        ('"x""<y"===w', 2),
+    ):
+        done = skillian("compare", "c.csv", "c.csv", "--key", "id", "--where", where)
+        other = skillian("compare", "c.csv", "c.csv", "--key", "id", "--where", f"id={key}")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == other.stdout
+    done = skillian("compare", "c.csv", "c.csv", "--key", "id", "--where", '"a.a=b" <> 1')
+    assert "1 row is only in c.csv" in " ".join(done.stdout.split()), done.stderr
+    for wrong in ('"a=b=1', "=1", '""=1', '"a=b"'):
+        done = skillian("compare", "c.csv", "c.csv", "--where", wrong)
+        assert "is not of the form" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["v", "a=b", 'x"y', " v", "<a>", "a,b", "a!", "two words", "ä:b"])
+def test_what_a_report_advises_is_read_as_it_is_meant(name: str) -> None:
+    stated = option_name(name)
+    assert listed([stated]) == (name,)
+    assert column_map(shlex.split(map_options([(name, "w"), ("w", name)]))[1::2]) == {
+        name: "w",
+        "w": name,
+    }
+    assert read_filters([f"{stated} is null"]) == {name: [None]}
+    assert read_filters([f"{stated}!=x"]) == {name: {"ne": ["x"]}}
+    for value in ("x", "=x", "<none>", "!x", ">", "", " x"):
+        option = in_rows(Cause(("w",), "", "", 1), name, [value]).option
+        assert read_filters(shlex.split(option)[1::2]) == {name: [value]}

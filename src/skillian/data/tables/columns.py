@@ -123,6 +123,7 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
 
     Raises:
         UnknownNameError: A rule is for a column that neither table has.
+        InvalidInputError: Two rules are for one column.
     """
     partners = pair_columns([*a], [*b], mapping)
     own = _own_rules(rules, a, b, partners)
@@ -154,17 +155,19 @@ def _own_rules(
 ) -> dict[str, Rule]:
     """The rules for columns by the name in a; names of a have precedence."""
     names = {other: name for name, other in partners.items()}
-    of_a: dict[str, Rule] = {}
-    of_b: dict[str, Rule] = {}
+    own: dict[str, Rule] = {}
     for name, rule in rules.columns.items():
-        in_a, in_b = match_name(name, a), match_name(name, b)
-        if in_a is not None:
-            of_a[in_a] = rule
-        elif in_b is None:
-            raise UnknownNameError("column", name, {**a, **b})
-        elif in_b in names:
-            of_b[names[in_b]] = rule
-    return of_b | of_a
+        column = match_name(name, a)
+        if column is None:
+            in_b = match_name(name, b)
+            if in_b is None:
+                raise UnknownNameError("column", name, {**a, **b})
+            column = names.get(in_b)
+        if column in own:
+            raise InvalidInputError(f"there are two rules for column {quoted(column)}; state one")
+        if column is not None:
+            own[column] = rule
+    return own
 
 
 def _is_misplaced(pair: ColumnPair, rule: Rule | None) -> bool:
