@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.query.binding import match_name
@@ -53,7 +53,7 @@ class Pairing:
         only_a: Columns without a counterpart in b.
         only_b: Columns without a counterpart in a.
         misplaced: Pairs whose own rule does not apply to their type.
-        tolerant: Names in a of columns with a tolerance of their own, which no key has.
+        own: The rules for single columns, by their names in a.
         unread: Columns without a counterpart that cannot be read: 0 or 1 for the side, the name.
     """
 
@@ -62,8 +62,12 @@ class Pairing:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     misplaced: tuple[ColumnPair, ...] = ()
-    tolerant: frozenset[str] = frozenset()
+    own: Mapping[str, Rule] = field(default_factory=dict[str, Rule])
     unread: frozenset[tuple[int, str]] = frozenset()
+
+    def own_rule(self, pair: ColumnPair) -> Rule:
+        """The rule for one column; exact if only rules for all apply to it."""
+        return self.own.get(pair.a, EXACT)
 
     def lone(self, side: int) -> tuple[str, ...]:
         """The columns of a side that have no counterpart and can be read."""
@@ -141,7 +145,7 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
         tuple(name for name in a if name not in partners),
         tuple(name for name in b if name not in partners.values()),
         tuple(pair for pair in pairs if _is_misplaced(pair, own.get(pair.a))),
-        frozenset(name for name, rule in own.items() if rule.has_tolerance),
+        own,
     )
 
 
@@ -221,10 +225,13 @@ def selected(
 
 
 def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
-    """The pairs of the key; raises `InvalidInputError` for one that cannot identify rows."""
+    """The pairs of the key; raises `InvalidInputError` for one that cannot identify rows.
+
+    Rules for all columns that compute do not apply to them: rows with different keys would meet.
+    """
     pairs = tuple(dict.fromkeys(pairing.find(name) for name in names))
     for pair in pairs:
-        if pair.a in pairing.tolerant:
+        if pairing.own_rule(pair).has_tolerance:
             raise InvalidInputError(
                 f"{quoted(pair.a)} cannot be a key with a tolerance, because rows are matched by"
                 " its values; leave the tolerance out, or name another column"
@@ -235,7 +242,12 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
             raise InvalidInputError(
                 f"{quoted(pair.a)} cannot be a key: {reason}; name another column"
             ) from None
-    return pairs
+    return tuple(_as_key(pair, pairing.own_rule(pair)) for pair in pairs)
+
+
+def _as_key(pair: ColumnPair, own: Rule) -> ColumnPair:
+    rule = pair.cells.rule.of_key(own.within(pair.cells.family))
+    return replace(pair, cells=replace(pair.cells, rule=rule))
 
 
 def left_out(

@@ -175,7 +175,8 @@ class TableEngine:
                 if any(columns < {*key.columns} for columns in tried):
                     continue
                 first = key_pairs(pairing, key.columns)
-                pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
+                names = {pair.a for pair in first}
+                pairs = (*first, *(pair for pair in pairing.pairs if pair.a not in names))
                 comparison = RowComparison(
                     self._workspace,
                     pairs,
