@@ -131,3 +131,32 @@ def test_what_a_report_advises_is_read_as_it_is_meant(name: str) -> None:
     for value in ("x", "=x", "<none>", "!x", ">", "", " x"):
         option = in_rows(Cause(("w",), "", "", 1), name, [value]).option
         assert read_filters(shlex.split(option)[1::2]) == {name: [value]}
+
+
+@pytest.mark.parametrize(
+    ("values", "where", "code"),
+    [
+        ("10,9|10,9,n/a", "n>=9", 2),
+        ("10,9|10,9,n/a", "n=9", 0),
+        ("10,9|", "n>=9", 1),
+        ("10|10.5", "n>9", 0),
+        ("2024-01-01 10:00|2024-01-01 10:00,x", "n<2025-01-01", 2),
+        ("2024-01-01|2024-01-01,9999-99-99", "n<2025-01-01", 0),
+    ],
+)
+def test_a_filter_orders_both_sides_alike(
+    skillian: Run, tmp_path: Path, values: str, where: str, code: int
+) -> None:
+    for name, cells in zip("ab", values.split("|"), strict=True):
+        rows = [f"{cell},k,1\n" for cell in cells.split(",") if cell]
+        (tmp_path / f"{name}.csv").write_text("".join(["n,k,v\n", *rows]), encoding="utf-8")
+    compare = ("compare", "a.csv", "b.csv", "--where", where)
+    for kind in (("--multiset", "--ignore", "n"), ("--measure", "v", "--by", "k")):
+        done = skillian(*compare, *kind)
+        assert done.returncode == code, done.stdout + done.stderr
+        if code == 2:
+            assert "which has another order; b.csv holds" in done.stderr
+    if code == 2:
+        sides = ("--where", f"a.{where}", "--where", f"b.{where}")
+        done = skillian(*compare[:3], *sides, "--multiset", "--ignore", "n")
+        assert done.returncode != 2, done.stderr

@@ -10,7 +10,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource
-from skillian.data.query.filters import by_side, filtered_side
+from skillian.data.query.filters import by_side, check_order, filtered_side
 from skillian.data.query.unfit import what_text_holds
 from skillian.data.results.rows import NotCompared, TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
@@ -41,7 +41,9 @@ async def paired_sides(
         ToolError: A name is wrong, or columns cannot be compared as the question says.
     """
     names = pair_columns([*sources[0].columns], [*sources[1].columns], question.names_in_b)
-    return await _pairing(question, _sides(question, sources, names))
+    sides = _sides(question, sources, names)
+    await check_order(*((side.source, side.where) for side in sides))
+    return await _pairing(question, sides)
 
 
 def _sides(
