@@ -55,6 +55,7 @@ class Pairing:
         misplaced: Pairs whose own rule does not apply to their type.
         own: The rules for single columns, by their names in a.
         unread: Columns without a counterpart that cannot be read: 0 or 1 for the side, the name.
+        whole: The columns from which the key is taken, if these are only some of them.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -64,6 +65,18 @@ class Pairing:
     misplaced: tuple[ColumnPair, ...] = ()
     own: Mapping[str, Rule] = field(default_factory=dict[str, Rule])
     unread: frozenset[tuple[int, str]] = frozenset()
+    whole: Pairing | None = None
+
+    @property
+    def for_key(self) -> Pairing:
+        """The columns from which the key is taken."""
+        return self.whole or self
+
+    def with_key(self, names: Sequence[str]) -> Pairing:
+        """These columns after those of the key; raises as `key_pairs`."""
+        key = key_pairs(self.for_key, names)
+        known = {pair.a for pair in key}
+        return replace(self, pairs=(*key, *(pair for pair in self.pairs if pair.a not in known)))
 
     def own_rule(self, pair: ColumnPair) -> Rule:
         """The rule for one column; exact if only rules for all apply to it."""

@@ -66,6 +66,8 @@ async def _pairing(
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """The pairs of columns.
 
+    The key is taken from all columns, also if only some are compared.
+
     A column without any value fits every type. A whole number or date of a text file, whose types
     are only found from its values, is compared with a text of a database as it is written; a text
     of a file with a number, a time or a boolean, if all of the column are.
@@ -89,14 +91,13 @@ async def _pairing(
         if not await _is_empty_in_a_file(pair, sides):
             raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
-    key = question.key
-    if not key and question.chosen_columns is not None:
-        catalogued = primary_key(pairing, sides)
-        key = catalogued.columns if catalogued else ()
     pairing.check(name for name in question.accepted_columns if name != "*")
-    pairing = selected(pairing, question.chosen_columns, question.ignore, key)
+    whole = selected(pairing, None, question.ignore, question.key)
+    pairing = selected(pairing, question.chosen_columns, question.ignore, question.key)
     if dialects[0] != dialects[1]:
-        pairing = of_two_engines(pairing)
+        whole, pairing = of_two_engines(whole), of_two_engines(pairing)
+    if question.chosen_columns is not None:
+        pairing = replace(pairing, whole=whole)
     return pairing, (replace(sides[0], instead=instead[0]), replace(sides[1], instead=instead[1]))
 
 
@@ -128,6 +129,9 @@ def without_unread(
 ) -> Pairing:
     """The columns without one that cannot be read; raises the error if it is needed."""
     keys = {pairing.find(name) for name in key}
+    if pairing.whole is not None:
+        whole = without_unread(error, pairing.whole, sides, key)
+        pairing = replace(pairing, whole=whole)
     for index, side in enumerate(sides):
         is_own = not error.source and side.source.table.name == error.table
         if error.source == side.name or is_own:
@@ -140,6 +144,8 @@ def without_unread(
                     raise error.of_key()
                 brief = f"{side.name} holds a value that is not of its type"
                 return pairing.without(pair, f"{side.name} {error.reason}", brief)
+    if pairing.whole is not None:
+        return pairing
     raise error
 
 
@@ -211,10 +217,10 @@ async def keys_of(
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
         return (TableKey(names, "given", ""),)
-    catalogued = primary_key(pairing, sides)
+    catalogued = primary_key(pairing.for_key, sides)
     if catalogued:
         return (catalogued,)
-    return await proposed_keys(pairing, sides)
+    return await proposed_keys(pairing.for_key, sides)
 
 
 def _no_pairs(pairing: Pairing, sides: Sequence[SideRows]) -> NamesValuesError:
