@@ -110,14 +110,9 @@ def _open_closed_streams() -> None:
 
     Otherwise the next file that is opened, such as a database, has its number.
     """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            device = os.open(os.devnull, os.O_RDWR)
-            if device != number:
-                os.dup2(device, number)
-                os.close(device)
-            os.set_inheritable(number, True)  # as a stream that is open
-            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115, PLW1514
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - `pathlib` is slow
 
 
 def _is_about_space(error: OSError) -> bool:
