@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skillian.cli.shell import SourcesFile, explained, refuse
+from skillian.cli.shell import SourcesFile, check_output, explained, refuse
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.outcome import ROWS, Format
 
@@ -229,6 +229,8 @@ def _report_all(
 
 def _format_of(output: Path | None, stated: Format | None) -> Format:
     """The stated format; the suffix decides without one, and for all rows that differ."""
+    if output is not None:
+        check_output(output)
     try:
         found = Format.TABLE if output is None else Format.of_file(output)
     except ValueError as error:

@@ -96,6 +96,21 @@ def refuse(options: Collection[str], reason: str) -> None:
         raise typer.BadParameter(f"{', '.join(options)} {reason}")
 
 
+def check_output(path: Path, option: str = "--output") -> None:
+    """Refuse immediately what could not be written after a long run; raises `BadParameter`."""
+    reason = ""
+    if str(path) == "-":
+        reason = "is not the name of a file; without one the result is printed, also by --format"
+    elif path.is_dir():
+        reason = "is a folder; name a file in it"
+    elif not path.parent.is_dir():
+        reason = f"cannot be written: there is no folder {path.parent}"
+    elif not os.access(path.parent, os.W_OK):
+        reason = f"cannot be written: the folder {path.parent} is read-only"
+    if reason:
+        raise typer.BadParameter(f"{path} {reason}", param_hint=option)
+
+
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
     """Run a coroutine, and exit with a message on an error that the user can fix or Ctrl-C."""
     with explained():

@@ -52,6 +52,14 @@ def test_a_missing_column_is_a_finding_and_a_map_pairs_it(skillian: Run, tmp_pat
     assert skillian("compare", "old.csv", "new.csv", "--columns", "name,born").returncode == 0
 
 
+def test_any_row_is_a_minor_finding(skillian: Run) -> None:
+    for fail_on in ("minor", "major"):
+        compare = ("compare", "old.csv", "new.csv", "--key", "id", "--fail-on", fail_on)
+        assert skillian(*compare).returncode == 1
+        assert skillian(*compare, "--save", fail_on).returncode == 1
+        assert skillian("compare", f"{fail_on}.yaml", "--fail-on", fail_on).returncode == 1
+
+
 def test_columns_to_compare_are_not_those_of_the_key(skillian: Run, tmp_path: Path) -> None:
     swapped = {"Ann": "Bob", "Bob": "Ann"}
     names = "|".join(swapped)
