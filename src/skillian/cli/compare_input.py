@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillian.cli.shell import column_map, listed, refuse, say, sources_file, unquoted
+from skillian.cli.shell import SOURCES, column_map, listed, refuse, say, sources_file, unquoted
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
 from skillian.data.declare.saved import Saved, read_saved
@@ -115,6 +115,8 @@ async def named_by_command(
         ConfigurationError: The `sources.yaml` has faults.
     """
     path = sources_file(sources)
+    if sources is None and path != SOURCES and not path.exists():
+        _note(f"warning: there is no {path}, which SKILLIAN_SOURCES names")
     return await named_tables(names, path, _note, as_source, is_stated=sources is not None)
 
 

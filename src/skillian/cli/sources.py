@@ -124,6 +124,9 @@ def infer(
         return databases
 
     databases = list(zip(run(work()), urls, strict=True))
+    if not any(inferred.sources for inferred, _ in databases):
+        names = ", ".join(inferred.connection for inferred, _ in databases)
+        raise typer.BadParameter(f"there is no table in {names}", param_hint="URL")
     text = written(databases)
     if output is None:
         typer.echo(text, nl=False)

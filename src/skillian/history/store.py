@@ -226,7 +226,10 @@ def open_history(url: str) -> Generator[History]:
             yield History(connection)
     except (SQLAlchemyError, OSError) as error:
         reason = error.orig if isinstance(error, DBAPIError) else error
-        raise UnavailableError(f"the history cannot be used: {reason}") from None
+        words = " ".join(str(reason).split())
+        raise UnavailableError(
+            f"the history in the database of DATABASE_URL cannot be used: {words}"
+        ) from None
     finally:
         engine.dispose()
 

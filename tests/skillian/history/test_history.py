@@ -252,6 +252,11 @@ def test_a_class_is_part_of_a_finding() -> None:
     assert len(ids) == 3
 
 
+def test_no_value_in_a_key_is_not_a_text() -> None:
+    texts = [Finding("only_in_a", "", {"id": value}).text for value in (None, "None")]
+    assert texts == ["only in a for id is NULL", "only in a for id=None"]
+
+
 def test_the_order_of_a_key_does_not_matter() -> None:
     one, other = {"a": 1, "b": "x"}, {"b": "x", "a": 1}
     assert Finding("rows", "", one).id == Finding("rows", "", other).id
