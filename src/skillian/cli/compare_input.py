@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from skillian.cli.shell import SOURCES, column_map, listed, refuse, say, sources_file, unquoted
+from skillian.connectors import PATHS, scheme
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
 from skillian.data.declare.saved import Saved, read_saved
+from skillian.data.declare.sources import VARIABLE
 from skillian.data.named import (
     is_file,
     named_tables,
@@ -134,8 +137,9 @@ def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
             the two; each file gets those that it takes.
 
     Raises:
-        BadParameter: Neither of the two takes an option.
+        BadParameter: Neither of the two takes an option, or a variable in a path is not set.
     """
+    a, b = _filled(a), _filled(b)
     first, second = (
         [option for option in _of_side(side, options) if _takes(name, option.partition("=")[0])]
         for side, name in (("a.", a), ("b.", b))
@@ -147,6 +151,16 @@ def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
                 f"--csv {option} does not go with files of these kinds: {a}, {b}"
             )
     return with_options(a, first), with_options(b, second)
+
+
+def _filled(name: str) -> str:
+    """A name with the values of variables in a path; in other URLs they may be secret."""
+    if scheme(name) not in PATHS:
+        return name
+    try:
+        return VARIABLE.sub(lambda match: os.environ[match[1]], name)
+    except KeyError as error:
+        raise typer.BadParameter(f"{name}: {error.args[0]} is not set") from None
 
 
 def _of_side(side: str, options: Sequence[str]) -> list[str]:

@@ -228,7 +228,7 @@ def open_history(url: str) -> Generator[History]:
         reason = error.orig if isinstance(error, DBAPIError) else error
         words = " ".join(str(reason).split())
         raise UnavailableError(
-            f"the history in the database of DATABASE_URL cannot be used: {words}"
+            f"the history cannot be used: {words}; it is in the database of DATABASE_URL"
         ) from None
     finally:
         engine.dispose()
