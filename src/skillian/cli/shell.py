@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
+import threading
 from collections.abc import Collection, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
@@ -113,12 +115,29 @@ def check_output(path: Path, option: str = "--output") -> None:
 
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
     """Run a coroutine, and exit with a message on an error that the user can fix or Ctrl-C."""
-    with explained():
+    with explained(), _terminated_as_interrupted():
         try:
             return tinyagent_commands.run(work)
         except KeyboardInterrupt:
             notes.print(interrupted, style="yellow")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Generator[None]:
+    """Handle SIGTERM as Ctrl-C, which leaves neither a part of a file nor a statement."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
