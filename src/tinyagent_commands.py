@@ -80,6 +80,7 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
     """
     import typer
 
+    _open_closed_streams()
     # A model may write characters that the encoding of the terminal does not have.
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
@@ -102,6 +103,16 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
     except typer.Abort:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller has closed.
+
+    Otherwise the next file that is opened, such as a database, has its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - `pathlib` is slow
 
 
 def _is_about_space(error: OSError) -> bool:

@@ -38,6 +38,7 @@ def opened(*args, **settings):
 
 duckdb.connect = opened
 """
+CALLED = "import tinyagent_commands; tinyagent_commands.skillian()"
 WITHOUT = """
 import sys
 import tinyagent_commands
@@ -101,6 +102,12 @@ def _python(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_each_prints_its_version(command: str) -> None:
     done = _run(command, "--version")
     assert (done.returncode, done.stdout) == (0, f"{command} {version('tinyagent-skillian')}\n")
+
+
+def test_closed_standard_streams_do_not_change_the_exit_code() -> None:
+    for arguments, code in (("--version", 0), ("--help", 0), ("nonsense", 2)):
+        script = f'exec "{sys.executable}" -c "{CALLED}" {arguments} <&- >&- 2>&-'
+        assert subprocess.run(["/bin/sh", "-c", script], check=False).returncode == code
 
 
 @BOTH

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skillian.cli.shell import SourcesFile, explained, refuse
+from skillian.cli.shell import SourcesFile, check_output, explained, refuse
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.outcome import ROWS, Format
 
@@ -77,7 +77,7 @@ _Measures = Annotated[_Several, _option("--measure", "NAME", "A sum to compare."
 _Dimensions = Annotated[_Several, _option("--by", "NAMES", "What to group by: a,b.", _MEASURES)]
 _Limit = Annotated[
     _Several,
-    _option("--limit", "LIMIT", "The limit of a class: match:0.01 or minor:5,1%.", _MEASURES),
+    _option("--limit", "LIMIT", "The limit of a class: match:0.01 or minor:1%,5.", _MEASURES),
 ]
 _Key = Annotated[_Several, _option("--key", "NAMES", "What identifies a row: a,b.", _ROWS)]
 _Columns = Annotated[_Several, _option("--columns", "NAMES", "Compare only these: a,b.", _ROWS)]
@@ -229,6 +229,8 @@ def _report_all(
 
 def _format_of(output: Path | None, stated: Format | None) -> Format:
     """The stated format; the suffix decides without one, and for all rows that differ."""
+    if output is not None:
+        check_output(output)
     try:
         found = Format.TABLE if output is None else Format.of_file(output)
     except ValueError as error:

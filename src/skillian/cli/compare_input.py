@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillian.cli.shell import column_map, listed, refuse, say, sources_file
+from skillian.cli.shell import SOURCES, column_map, listed, refuse, say, sources_file, unquoted
+from skillian.connectors import PATHS, scheme
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
 from skillian.data.declare.saved import Saved, read_saved
+from skillian.data.declare.sources import VARIABLE
 from skillian.data.named import (
     is_file,
     named_tables,
@@ -42,8 +45,13 @@ _VALUE = re.compile(
 )
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PERCENT = Decimal(100)
-_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
-_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
+_DECIMAL_COMMA = re.compile(r"(?<![\d.])\d+,\d+(?![\d.])")
+_TEST = re.compile(
+    r'(?P<name>\s*"(?:[^"]|"")+"\s*|\s*[^<>!="\s][^<>!=]*)'
+    r"(?P<operator>>=|<=|<>|!=|==|>|<|=)(?P<value>.*)",
+    re.DOTALL,
+)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne", "<>": "ne"}
 _NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
 _CLASSES = {"match": "match", "minor": "minor_diff"}
 
@@ -110,6 +118,8 @@ async def named_by_command(
         ConfigurationError: The `sources.yaml` has faults.
     """
     path = sources_file(sources)
+    if sources is None and path != SOURCES and not path.exists():
+        _note(f"warning: there is no {path}, which SKILLIAN_SOURCES names")
     return await named_tables(names, path, _note, as_source, is_stated=sources is not None)
 
 
@@ -127,8 +137,9 @@ def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
             the two; each file gets those that it takes.
 
     Raises:
-        BadParameter: Neither of the two takes an option.
+        BadParameter: Neither of the two takes an option, or a variable in a path is not set.
     """
+    a, b = _filled(a), _filled(b)
     first, second = (
         [option for option in _of_side(side, options) if _takes(name, option.partition("=")[0])]
         for side, name in (("a.", a), ("b.", b))
@@ -140,6 +151,16 @@ def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
                 f"--csv {option} does not go with files of these kinds: {a}, {b}"
             )
     return with_options(a, first), with_options(b, second)
+
+
+def _filled(name: str) -> str:
+    """A name with the values of variables in a path; in other URLs they may be secret."""
+    if scheme(name) not in PATHS:
+        return name
+    try:
+        return VARIABLE.sub(lambda match: os.environ[match[1]], name)
+    except KeyError as error:
+        raise typer.BadParameter(f"{name}: {error.args[0]} is not set") from None
 
 
 def _of_side(side: str, options: Sequence[str]) -> list[str]:
@@ -173,23 +194,9 @@ def _codes(table: Table, measures: Collection[str]) -> Iterator[str]:
 def read_rule(entry: str) -> tuple[str, dict[str, Any]]:
     """The column, or "" for all, and the rule of `0.01`, `name:5s` or `name:trim,factor=100`."""
     name, colon, text = entry.rpartition(":")
-    rule: dict[str, Any] = {}
-    for part in text.split(",") if bool(colon) == bool(name) else ():
-        word = part.strip()
-        number = _NUMBER.fullmatch(word)
-        flag = word.replace("-", "_")
-        if number is not None:
-            value = Decimal(number["number"])
-            unit = {"": "absolute", "%": "relative", "s": "seconds"}[number["unit"]]
-            rule[unit] = value / _PERCENT if unit == "relative" else value
-        elif flag in _FLAGS:
-            rule[flag] = True
-        elif stated := _VALUE.fullmatch(word):
-            rule |= _stated(stated)
-        else:
-            rule.clear()
-            break
-    if not rule:
+    parts = _parts("--rule", entry, text) if bool(colon) == bool(name) else []
+    stated = [_part_of_rule(part) for part in parts]
+    if not stated or not all(stated):
         raise InvalidInputError(
             f"--rule {entry!r} is not understood; write 0.01 for the largest difference of numbers,"
             " 1% for a percentage, 5s for seconds, or one of"
@@ -198,14 +205,46 @@ def read_rule(entry: str) -> tuple[str, dict[str, Any]]:
             " both zone=Europe/Berlin, round=2, length=20 or precision=day; for one column:"
             " name:0.01"
         )
+    rule: dict[str, Any] = {}
+    for part in stated:
+        _add("--rule", entry, rule, part)
     return name, rule
 
 
-def _stated(match: re.Match[str]) -> dict[str, Any]:
-    """The part of a rule that is written as a name and a value."""
-    if match["shift"] is not None:
-        return {"shift": Decimal(match["shift"]) * _SPANS[match["span"]]}
-    return {match["name"].replace("-", "_"): match["value"]}
+def _parts(option: str, entry: str, text: str) -> list[str]:
+    """The parts of a rule or limit; raises `InvalidInputError` for a decimal comma."""
+    if _DECIMAL_COMMA.search(text):
+        raise InvalidInputError(
+            f"{option} {entry!r} has a comma between two digits, as numbers with a decimal comma"
+            f" have; write a decimal point, or each part in a {option} of its own"
+        )
+    return [part.strip() for part in text.split(",")]
+
+
+def _part_of_rule(word: str) -> dict[str, Any]:
+    """What one part of a rule states; empty if it is not understood."""
+    if number := _NUMBER.fullmatch(word):
+        value = Decimal(number["number"])
+        unit = {"": "absolute", "%": "relative", "s": "seconds"}[number["unit"]]
+        return {unit: value / _PERCENT if unit == "relative" else value}
+    flag = word.replace("-", "_")
+    if flag in _FLAGS:
+        return {flag: True}
+    stated = _VALUE.fullmatch(word)
+    if stated is None:
+        return {}
+    if stated["shift"] is not None:
+        return {"shift": Decimal(stated["shift"]) * _SPANS[stated["span"]]}
+    return {stated["name"].replace("-", "_"): stated["value"]}
+
+
+def _add(option: str, entry: str, known: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add to what options have stated; raises `InvalidInputError` for what they have already."""
+    if known.keys() & more.keys():
+        raise InvalidInputError(
+            f"{option} {entry!r} states again what is stated already; state each part once"
+        )
+    known.update(more)
 
 
 def read_rules(entries: Iterable[str]) -> dict[str, Any]:
@@ -214,27 +253,30 @@ def read_rules(entries: Iterable[str]) -> dict[str, Any]:
     for entry in entries:
         name, rule = read_rule(entry)
         own = rules["columns"].setdefault(name, {}) if name else rules["all"]
-        own |= rule
+        _add("--rule", entry, own, rule)
     return rules
 
 
 def read_limits(entries: Iterable[str]) -> dict[str, dict[str, Decimal]]:
-    """The limits of classes as a saved comparison has them, of `match:0.01` or `minor:5,1%`."""
+    """The limits of classes as a saved comparison has them, of `match:0.01` or `minor:1%,5`.
+
+    Raises:
+        BadParameter: One is not understood.
+        InvalidInputError: One is stated twice.
+    """
     thresholds: dict[str, dict[str, Decimal]] = {}
     for entry in entries:
         name, _, text = entry.partition(":")
-        numbers = [_NUMBER.fullmatch(part.strip()) for part in text.split(",")]
-        limits = {
-            "percentage" if each["unit"] else "absolute": Decimal(each["number"])
-            for each in numbers
-            if each is not None and each["unit"] != "s"
-        }
-        if name not in _CLASSES or len(limits) < len(numbers):
-            raise typer.BadParameter(
-                f"--limit {entry!r} is not understood; write match:0.01 or minor:1%, or both limits"
-                " of a class as minor:5,1%"
-            )
-        thresholds.setdefault(_CLASSES[name], {}).update(limits)
+        limits = thresholds.setdefault(_CLASSES.get(name, ""), {})
+        for part in _parts("--limit", entry, text):
+            number = _NUMBER.fullmatch(part)
+            if name not in _CLASSES or number is None or number["unit"] == "s":
+                raise typer.BadParameter(
+                    f"--limit {entry!r} is not understood; write match:0.01 or minor:1%, or both"
+                    " limits of a class as minor:1%,5"
+                )
+            kind = "percentage" if number["unit"] else "absolute"
+            _add("--limit", entry, limits, {kind: Decimal(number["number"])})
     return thresholds
 
 
@@ -264,20 +306,27 @@ def read_filters(entries: Iterable[str]) -> dict[str, Any]:
 def _test(entry: str) -> tuple[str, str | None, str | None]:
     """The name, operator and value of a filter; the value of `name is null` is None."""
     if test := _TEST.fullmatch(entry):
-        return test["name"].strip(), _OPERATORS.get(test["operator"]), test["value"]
+        name, operator, value = test.groups()
+        # Blanks on both sides of an operator are not part of the value.
+        value = value.lstrip() if name[-1].isspace() else value
+        if operator == "=" and value.startswith(("<", ">")):
+            raise typer.BadParameter(
+                f"--where {entry!r}: write {value[0]}= for an order, or =={value} for the text"
+            )
+        return unquoted(name), _OPERATORS.get(operator), value
     for words, operator in _NULL.items():
         named = entry.rsplit(maxsplit=len(words))
         if len(named) > len(words) and [word.casefold() for word in named[1:]] == [*words]:
-            return named[0].strip(), operator, None
+            return unquoted(named[0]), operator, None
     raise typer.BadParameter(
         f"--where {entry!r} is not of the form name=value, name!=value, name>=value, 'name is null'"
-        " or 'name is not null'"
+        " or 'name is not null'; a name with <, >, ! or = is in double quotes"
     )
 
 
 FIELDS: Mapping[str, tuple[str, Callable[[Any], object]]] = {
     "--measure": ("measures", list),
-    "--by": ("align_on", lambda entries: listed(entries) or None),
+    "--by": ("align_on", listed),
     "--where": ("filters", read_filters),
     "--limit": ("thresholds", read_limits),
     "--key": ("key", listed),
@@ -290,6 +339,7 @@ FIELDS: Mapping[str, tuple[str, Callable[[Any], object]]] = {
     "--fail-on": ("fail_on", str),
 }
 """The field of a `SavedComparison` that each option states, and how its value is read."""
+_LISTS = frozenset({"--by", "--key", "--columns", "--ignore", "--accept"})
 
 
 def asked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,13 +353,12 @@ def asked(given: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInputError: A rule is not understood.
     """
     subject = subject_of(given.get("--measure"))
-    if given.get("--fail-on") not in (None, *subject.fail_on):
-        raise typer.BadParameter(
-            f"--fail-on of {subject.words} is `{subject.fail_on[0]}`; any row is a finding"
-        )
     stated = {option: FIELDS.get(option, (option.removeprefix("--"),))[0] for option in given}
     reason = subject.reason
     for option, (field, _) in FIELDS.items():
         reason = reason.replace(f"`{field}`", option)
     refuse([option for option, field in stated.items() if field in subject.foreign], reason)
+    for name in sorted(_LISTS & given.keys()):
+        if not all(listed([entry]) for entry in given[name]):
+            raise typer.BadParameter(f"{name} names nothing; leave it out, or name a column")
     return {field: read(given[name]) for name, (field, read) in FIELDS.items() if name in given}

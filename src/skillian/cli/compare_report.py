@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
@@ -206,8 +205,6 @@ def check_target(output: ReportTarget) -> None:
     if output.path.exists() and output.path.suffix.lower() in _NO_REPORTS:
         reason = f"{output.path} is a file of another kind; name another one"
         raise typer.BadParameter(reason, param_hint="--output")
-    if output.path.is_dir() or not os.access(output.path.parent, os.W_OK):
-        raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
 
 
 def check_inputs(

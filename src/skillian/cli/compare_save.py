@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import typer
 
-from skillian.cli.shell import ExitCode, say, sources_file
+from skillian.cli.shell import ExitCode, check_output, say, sources_file
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
 from skillian.data.declare.saved import Saved, as_yaml, saved_text, stated
@@ -49,8 +49,7 @@ class SavedFiles:
         for each in (self.path, self._sources):
             if each.exists():
                 raise typer.BadParameter(f"{each} exists already", param_hint="--save")
-        if not os.access(self.path.parent, os.W_OK):
-            raise typer.BadParameter(f"{self.path} cannot be written", param_hint="--save")
+        check_output(self.path, "--save")
 
     def report(
         self,

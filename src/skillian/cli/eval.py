@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillian.cli.shell import AsJson, ExitCode, explained, notes, out, read_settings, run, say
+from skillian.cli.shell import (
+    AsJson,
+    ExitCode,
+    check_output,
+    explained,
+    notes,
+    out,
+    read_settings,
+    run,
+    say,
+)
 
 if TYPE_CHECKING:
     from skillian.evaluation.questions import QuestionSet
@@ -97,6 +107,9 @@ def _show(result: QuestionResult) -> None:
 
 def _check_output(output: Path | None) -> None:
     """Refuse immediately what would fail after a long run."""
-    if output is not None and (output.suffix != ".xml" or not output.resolve().parent.is_dir()):
-        text = f"{output} is not the name of an .xml file in an existing folder"
-        raise typer.BadParameter(text, param_hint="--output")
+    if output is None:
+        return
+    check_output(output)
+    if output.suffix != ".xml":
+        reason = f"{output} is not the name of an .xml file"
+        raise typer.BadParameter(reason, param_hint="--output")

@@ -28,9 +28,21 @@ _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 20
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a saved comparison.")]
+
+
+def _not_over(due: datetime | None) -> datetime | None:
+    if due is not None and due.date() < datetime.now(UTC).date():
+        raise typer.BadParameter(f"{due.date()} is over; name today or a later day")
+    return due
+
+
 _Due = Annotated[
     datetime | None,
-    typer.Option(formats=["%Y-%m-%d"], help="From the next day on it counts as new again."),
+    typer.Option(
+        formats=["%Y-%m-%d"],
+        help="From the next day on it counts as new again.",
+        callback=_not_over,
+    ),
 ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
+import threading
 from collections.abc import Collection, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
@@ -34,6 +36,7 @@ SourcesFile = Annotated[
 SOURCES = Path("sources.yaml")
 """The default of `Settings.sources`."""
 _NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
+_QUOTED = re.compile(r'"((?:[^"]|"")+)"')
 _PAIR = re.compile(
     "=".join(rf'(?:"(?P<{s}>(?:[^"]|"")+)"|(?P<plain_{s}>[^="][^=]*))' for s in "ab")
 )
@@ -59,6 +62,13 @@ def listed(entries: Iterable[str]) -> tuple[str, ...]:
         for quoted, plain in _NAME.findall(entry)
     )
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def unquoted(name: str) -> str:
+    """A name that may be in double quotes, as in `"a=b"`, without them and blanks around it."""
+    stripped = name.strip()
+    quoted = _QUOTED.fullmatch(stripped)
+    return quoted[1].replace('""', '"') if quoted else stripped
 
 
 def column_map(entries: Iterable[str]) -> dict[str, str]:
@@ -88,14 +98,46 @@ def refuse(options: Collection[str], reason: str) -> None:
         raise typer.BadParameter(f"{', '.join(options)} {reason}")
 
 
+def check_output(path: Path, option: str = "--output") -> None:
+    """Refuse immediately what could not be written after a long run; raises `BadParameter`."""
+    reason = ""
+    if str(path) == "-":
+        reason = "is not the name of a file; without one the result is printed, also by --format"
+    elif path.is_dir():
+        reason = "is a folder; name a file in it"
+    elif not path.parent.is_dir():
+        reason = f"cannot be written: there is no folder {path.parent}"
+    elif not os.access(path.parent, os.W_OK):
+        reason = f"cannot be written: the folder {path.parent} is read-only"
+    if reason:
+        raise typer.BadParameter(f"{path} {reason}", param_hint=option)
+
+
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
     """Run a coroutine, and exit with a message on an error that the user can fix or Ctrl-C."""
-    with explained():
+    with explained(), _terminated_as_interrupted():
         try:
             return tinyagent_commands.run(work)
         except KeyboardInterrupt:
             notes.print(interrupted, style="yellow")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Generator[None]:
+    """Handle SIGTERM as Ctrl-C, which leaves neither a part of a file nor a statement."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, run, sources_file
+from skillian.cli.shell import (
+    AsJson,
+    ExitCode,
+    SourcesFile,
+    check_output,
+    notes,
+    out,
+    run,
+    sources_file,
+)
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -101,8 +110,10 @@ def infer(
     from skillian.data.declare.infer import infer_sources
     from skillian.data.declare.sources_yaml import secret_variable, written
 
-    if output is not None and output.exists():
-        raise typer.BadParameter(f"{output} exists already", param_hint="--output")
+    if output is not None:
+        check_output(output)
+        if output.exists():
+            raise typer.BadParameter(f"{output} exists already", param_hint="--output")
     folder = output.resolve().parent if output is not None else Path.cwd()
     urls = [_url_of(name, folder) for name in urls]
 
@@ -113,6 +124,9 @@ def infer(
         return databases
 
     databases = list(zip(run(work()), urls, strict=True))
+    if not any(inferred.sources for inferred, _ in databases):
+        names = ", ".join(inferred.connection for inferred, _ in databases)
+        raise typer.BadParameter(f"there is no table in {names}", param_hint="URL")
     text = written(databases)
     if output is None:
         typer.echo(text, nl=False)

@@ -47,7 +47,6 @@ class Subject:
         foreign: What is asked of the other subject only: fields of a question, and `why`.
         reason: Why it has none of them, after their names.
         declared: The fields with names that sources declare, and what each of them declares.
-        fail_on: The classes of findings that a command line may name.
         changeable: The parts of the scope of an answer that a reader can change.
     """
 
@@ -66,7 +65,6 @@ class Subject:
     foreign: Sequence[str]
     reason: str
     declared: Mapping[str, Literal["measure", "dimension"]]
-    fail_on: Sequence[str]
     changeable: Sequence[str]
 
     def finding_classes(self, *, minor: bool) -> tuple[str, ...]:
@@ -92,7 +90,6 @@ ROWS = Subject(
     foreign=("align_on", "thresholds"),
     reason="needs `measures`; without it whole rows are compared, by `key`",
     declared={},
-    fail_on=("schema",),
     changeable=("sources", "filters"),
 )
 MEASURES = Subject(
@@ -112,7 +109,6 @@ MEASURES = Subject(
     foreign=("key", "columns", "map", "ignore", "accept", "rules", "multiset", "why"),
     reason="compares whole rows, without `measures`",
     declared={"measures": "measure", "align_on": "dimension", "filters": "dimension"},
-    fail_on=("minor", "major", "schema"),
     changeable=("sources", "measures", "filters", "groups", "limits"),
 )
 

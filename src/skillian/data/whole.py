@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,9 @@ from urllib.parse import urlsplit
 
 from skillian.connectors import scheme
 from skillian.connectors.base import Table
-from skillian.connectors.files.connector import SUFFIXES
+from skillian.connectors.files.connector import is_table, others_in
+from skillian.connectors.files.options import read_url
+from skillian.connectors.files.prepared import PACKED
 from skillian.data.declare.definitions import Source
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
@@ -20,6 +23,7 @@ from skillian.data.schema.diff import distinct_names, pair_columns
 from skillian.errors import InvalidInputError, ToolError, nearest, quoted
 
 _POSTGRES = frozenset({"postgres", "postgresql"})
+_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +44,14 @@ class WholeSchema:
         comparisons: A comparison of rows for each pair of tables, in the order of their names.
         missing: The tables that only one side has.
         names: What the two schemas are called, without secrets.
+        others: What folders have that is not compared, for each of them a sentence.
     """
 
     registry: SourceRegistry
     comparisons: tuple[SavedComparison, ...]
     missing: tuple[MissingTable, ...]
     names: tuple[str, str]
+    others: tuple[str, ...] = ()
 
 
 class _Side(NamedTuple):
@@ -73,8 +79,8 @@ async def plan_whole(
     """What to compare in two schemas.
 
     Tables belong together if they have the same name, or one that differs only in case; the suffix
-    of a file does not count. Rows are compared by the primary key; where neither side declares one,
-    the key is left open.
+    of a file does not count, unless two files of a folder differ only in it. Rows are compared by
+    the primary key; where neither side declares one, the key is left open.
 
     Args:
         urls: The two databases. A schema follows after `#`, otherwise it is the default schema.
@@ -91,12 +97,15 @@ async def plan_whole(
     registry = registry_of(connections, {}, folder)
     names = [next(name for name, url in connections.items() if url == each) for each, _ in parts]
     async with Connections(registry) as opened:
-        sides = [
+        found = [
             _side(name, schema, await opened.get(name).catalog())
             for name, (_, schema) in zip(names, parts, strict=True)
         ]
+    alike = {stem for side in found for stem in _repeated_stems(side.tables.values())}
+    sides = [side._replace(tables=_named(side.tables.values(), alike)) for side in found]
     chosen = _chosen({**sides[0].tables, **sides[1].tables}, include, exclude)
-    return _planned(sides[0], sides[1], chosen, template, (connections, folder))
+    whole = _planned(sides[0], sides[1], chosen, template, (connections, folder))
+    return replace(whole, others=tuple(_others(connections, folder)))
 
 
 def _chosen(
@@ -214,16 +223,32 @@ def _side(connection: str, schema: str, tables: Sequence[Table]) -> _Side:
         )
     name = wanted if wanted in schemas or not alike else alike[0]
     own = [table for table in tables if table.schema == name]
-    return _Side(connection, name if schema else "", dict(_named(own)))
+    return _Side(connection, name if schema else "", {table.name: table for table in own})
 
 
-def _named(tables: Sequence[Table]) -> Iterator[tuple[str, Table]]:
-    """Yield each table with its name: that of a file without its suffix, unless that is taken."""
-    stems = [_stem(table) for table in tables]
-    for table, stem in zip(tables, stems, strict=True):
-        yield (stem if stems.count(stem) == 1 else table.name), table
+def _repeated_stems(tables: Iterable[Table]) -> Iterator[str]:
+    """Yield each name without a suffix that several files have."""
+    counts = Counter(_stem(table) for table in tables)
+    yield from (stem for stem, count in counts.items() if count > 1)
+
+
+def _named(tables: Iterable[Table], alike: Collection[str]) -> dict[str, Table]:
+    """Each table by its name: that of a file without its suffix, unless others are `alike`."""
+    return {table.name if (stem := _stem(table)) in alike else stem: table for table in tables}
 
 
 def _stem(table: Table) -> str:
-    suffix = Path(table.name).suffix.lower()
-    return Path(table.name).stem if table.engine == "files" and suffix in SUFFIXES else table.name
+    path = Path(table.name)
+    if table.engine != "files" or not is_table(path):
+        return table.name
+    return (path.with_suffix("") if path.suffix.lower() == PACKED else path).stem
+
+
+def _others(connections: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """Yield what folders have that is not compared."""
+    for name, url in connections.items():
+        path = read_url(name, url, folder)[0] if scheme(url) == "files" else None
+        if path is not None and path.is_dir() and (others := others_in(path)):
+            more = f" and {len(others) - _LISTED:,} more" if len(others) > _LISTED else ""
+            listed = ", ".join(map(quoted, others[:_LISTED]))
+            yield f"not compared, since no table has such a name: {listed}{more} in {name}"

@@ -43,7 +43,10 @@ class Finding:
     @property
     def text(self) -> str:
         """The finding in words, such as `amount differs for id=7`."""
-        where = ", ".join(f"{name}={value}" for name, value in self.key.items())
+        where = ", ".join(
+            f"{name} is NULL" if value is None else f"{name}={value}"
+            for name, value in self.key.items()
+        )
         words = _WORDS.get(self.kind, self.kind.replace("_", " "))
         if self.kind in _SIDES:
             words = f"{words} {self.sides[_SIDES[self.kind]]}"

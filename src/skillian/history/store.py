@@ -90,13 +90,19 @@ class History:
         findings: Sequence[Finding],
         total: int,
         at: datetime | None = None,
+        *,
+        sources: tuple[str, str] | None = None,
     ) -> Standing:
         """Add a run, and return how its findings compare with the runs before.
 
         A run that failed changes no finding, and one with more findings than are tracked fixes
         none, since a missing one may be among the others. `total` is the number of all its
         findings, and `at` when it began, if not now.
+
+        Raises:
+            InvalidInputError: The runs before compared other `sources`, if these are named.
         """
+        self._check_sources(comparison, sources)
         moment = (at or datetime.now(UTC)).astimezone(UTC)
         stamp = moment.isoformat(timespec="seconds")
         if self._connection.dialect.name == "postgresql":
@@ -108,11 +114,26 @@ class History:
         if verdict != "failed":
             standing = _stand(self._connection, comparison, findings, total, stamp)
         row = {"comparison": comparison, "at": stamp, "verdict": verdict, "findings": total}
+        named = None if sources is None else json.dumps(sources)
         known, fixed = len(standing.known), len(standing.fixed)
         counts = {"new": standing.new_count, "known": known, "fixed": fixed}
-        self._connection.execute(insert(_runs).values(**row, **counts))
+        self._connection.execute(insert(_runs).values(**row, **counts, sources=named))
         _forget_old(self._connection, comparison)
         return standing
+
+    def _check_sources(self, comparison: str, sources: tuple[str, str] | None) -> None:
+        """Refuse other sources than those of the runs before, whose findings are not of these."""
+        own = (_runs.c.comparison == comparison) & _runs.c.sources.is_not(None)
+        query = select(_runs.c.sources).where(own).order_by(_runs.c.id.desc()).limit(1)
+        before = self._connection.execute(query).scalar()
+        if sources is not None and before is not None and json.loads(before) != [*sources]:
+            earlier, now = (
+                " and ".join(map(quoted, each)) for each in (json.loads(before), sources)
+            )
+            raise InvalidInputError(
+                f"the history of {quoted(comparison)} is of {earlier}, and this run compares {now};"
+                " give one of these comparisons another `name`"
+            )
 
     def note(self, comparison: str, finding: str, note: str | None, due: date | None) -> Tracked:
         """Mark a finding as known until the day `due`, or remove the note with a `note` of None.
@@ -205,7 +226,10 @@ def open_history(url: str) -> Generator[History]:
             yield History(connection)
     except (SQLAlchemyError, OSError) as error:
         reason = error.orig if isinstance(error, DBAPIError) else error
-        raise UnavailableError(f"the history cannot be used: {reason}") from None
+        words = " ".join(str(reason).split())
+        raise UnavailableError(
+            f"the history cannot be used: {words}; it is in the database of DATABASE_URL"
+        ) from None
     finally:
         engine.dispose()
 

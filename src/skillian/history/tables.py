@@ -26,6 +26,7 @@ runs = Table(
     Column("new", Integer, nullable=False),
     Column("known", Integer, nullable=False),
     Column("fixed", Integer, nullable=False),
+    Column("sources", Text),
     Index("skillian_history_runs_by_comparison", "comparison", "id"),
 )
 findings = Table(
@@ -43,13 +44,16 @@ findings = Table(
     Column("noted", Text),
 )
 _ONE_AT_A_TIME = 7_532_116_905  # our number among a PostgreSQL server's advisory locks
-_ADDED = {"runs": "INTEGER", "sizes": "TEXT", "noted": "TEXT"}
+_ADDED = {
+    findings.name: {"runs": "INTEGER", "sizes": "TEXT", "noted": "TEXT"},
+    runs.name: {"sources": "TEXT"},
+}
 
 
 def create_tables(connection: Connection) -> None:
     """Create the tables that are missing, and add the columns that earlier versions did not have.
 
-    A finding from before has NULL in these columns. In PostgreSQL, transactions that find tables
+    What was recorded before has NULL in these columns. In PostgreSQL, transactions that find tables
     missing create them one after another: `IF NOT EXISTS` does not see those of others.
     """
     present = inspect(connection)
@@ -57,9 +61,10 @@ def create_tables(connection: Connection) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
         _tables.create_all(connection)
-    known = {column["name"] for column in inspect(connection).get_columns(findings.name)}
     condition = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
-    for name, kind in _ADDED.items():
-        if name not in known:
-            column = f"{condition}{name} {kind}"
-            connection.execute(text(f"ALTER TABLE {findings.name} ADD COLUMN {column}"))
+    for table, added in _ADDED.items():
+        known = {column["name"] for column in inspect(connection).get_columns(table)}
+        for name, kind in added.items():
+            if name not in known:
+                column = f"{condition}{name} {kind}"
+                connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column}"))

@@ -50,18 +50,18 @@ class Format(StrEnum):
 
     @classmethod
     def of_file(cls, path: Path) -> Format:
-        """The format for the suffix of a file; a table if it has no suffix.
+        """The format for the suffix of a file.
 
         Raises:
             ValueError: No format has this suffix; the message names the suffixes.
         """
-        suffix = path.suffix.lower()
-        if suffix and suffix not in BY_SUFFIX:
+        form = BY_SUFFIX.get(path.suffix.lower())
+        if form is None:
             known = ", ".join(BY_SUFFIX)
             raise ValueError(
-                f"no report format has the suffix {suffix!r}; supported suffixes: {known}"
+                f"{path.name} has no suffix of a report format; supported suffixes: {known}"
             )
-        return BY_SUFFIX.get(suffix, cls.TABLE)
+        return form
 
 
 BY_SUFFIX = {

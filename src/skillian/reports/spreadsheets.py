@@ -225,7 +225,13 @@ def _write(sheet: Sheet, row: int, column: int, value: object, form: Format) -> 
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _is_exact(text):
         sheet.write_number(row, column, float(text), form)
     else:
-        sheet.write_string(row, column, text[:_LONGEST], form)
+        sheet.write_string(row, column, _cut(text), form)
+
+
+def _cut(text: str) -> str:
+    """A text as a cell can hold it; one that is cut says so, and how long it is."""
+    mark = f"… (cut: {len(text):,} characters)"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - len(mark)] + mark
 
 
 def _is_exact(number: str) -> bool:

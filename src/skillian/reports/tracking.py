@@ -24,8 +24,9 @@ async def tracked(
 
     Raises:
         UnavailableError: The history cannot be used.
+        InvalidInputError: It is of other sources.
     """
-    records = [await recording(engine, outcome) for outcome in outcomes]
+    records = [await recording(engine, outcome, own_sources=True) for outcome in outcomes]
 
     def record() -> list[Standing]:
         with open_history(url) as history:
@@ -39,12 +40,20 @@ async def tracked(
 
 
 async def recording(
-    engine: ComparisonEngine, outcome: Outcome, at: datetime | None = None
+    engine: ComparisonEngine,
+    outcome: Outcome,
+    at: datetime | None = None,
+    *,
+    own_sources: bool = False,
 ) -> Callable[[History], Standing]:
-    """What records an outcome, of a run that began `at` or now; its findings are read before."""
+    """What records an outcome, of a run that began `at` or now; its findings are read before.
+
+    With `own_sources`, the name of the comparison is only of runs that compare its sources.
+    """
     findings, total = ((), 0) if isinstance(outcome, Failed) else await _findings(engine, outcome)
-    name, verdict = outcome.comparison.name, outcome.verdict
-    return lambda history: history.record(name, verdict, findings, total, at)
+    asked, verdict = outcome.comparison, outcome.verdict
+    sources = (asked.a, asked.b) if own_sources else None
+    return lambda history: history.record(asked.name, verdict, findings, total, at, sources=sources)
 
 
 def finding_of(row: PageRow) -> Finding:

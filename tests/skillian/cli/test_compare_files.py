@@ -162,7 +162,7 @@ def test_a_report_with_an_unknown_suffix_is_refused(skillian: Run, tmp_path: Pat
     compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
     done = skillian(*compare, "--output", "x.pdf")
     assert done.returncode == 2
-    assert "'.pdf'; supported suffixes: .txt, .json, .md, .html, .htm, .xml, .csv," in done.stderr
+    assert "x.pdf has no suffix of a report format; supported suffixes: .txt," in done.stderr
     assert not (tmp_path / "x.pdf").exists()
     assert skillian(*compare, "--output", "x.pdf", "--format", "json").returncode == 1
     assert (tmp_path / "x.pdf").read_text(encoding="utf-8").startswith("{")

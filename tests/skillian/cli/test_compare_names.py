@@ -77,3 +77,13 @@ def test_a_name_that_reads_like_an_emoji_stays_a_text(skillian: Run, tmp_path: P
     assert "a → :warning: (1)" in printed
     skillian("compare", "a.csv", "b.csv", "--format", "table", "--output", "out.txt")
     assert ":x: differs in 1 row" in (tmp_path / "out.txt").read_text()
+
+
+def test_a_variable_in_a_path_is_filled_in(skillian: Run, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "a.duckdb") as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS id")
+    relative, absolute = "duckdb:///${BOOKS}#t", "duckdb:///${PLACE}/a.duckdb#t"
+    done = skillian("compare", relative, absolute, BOOKS="a.duckdb", PLACE=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    done = skillian("compare", relative, absolute)
+    assert (done.returncode, "BOOKS is not set" in done.stderr) == (2, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -49,6 +50,31 @@ def test_a_missing_column_is_a_finding_and_a_map_pairs_it(skillian: Run, tmp_pat
     assert skillian("compare", "old.csv", "new.csv", "--map", "town=city").returncode == 0
     assert skillian("compare", "old.csv", "new.csv", "--ignore", "town,city").returncode == 0
     assert skillian("compare", "old.csv", "new.csv", "--columns", "name,born").returncode == 0
+
+
+def test_any_row_is_a_minor_finding(skillian: Run) -> None:
+    for fail_on in ("minor", "major"):
+        compare = ("compare", "old.csv", "new.csv", "--key", "id", "--fail-on", fail_on)
+        assert skillian(*compare).returncode == 1
+        assert skillian(*compare, "--save", fail_on).returncode == 1
+        assert skillian("compare", f"{fail_on}.yaml", "--fail-on", fail_on).returncode == 1
+
+
+def test_columns_to_compare_are_not_those_of_the_key(skillian: Run, tmp_path: Path) -> None:
+    swapped = {"Ann": "Bob", "Bob": "Ann"}
+    names = "|".join(swapped)
+    text = re.sub(names, lambda match: swapped[match[0]], OLD)
+    (tmp_path / "new.csv").write_text(text, encoding="utf-8")
+    for columns in ("name", "town,name"):
+        done = skillian("compare", "old.csv", "new.csv", "--columns", columns)
+        assert done.returncode == 1
+        assert "No key was given; id is used" in done.stdout
+        assert "name differs in 2 rows" in done.stdout
+    assert skillian("compare", "old.csv", "new.csv", "--columns", "born").returncode == 0
+    (tmp_path / "new.csv").write_text(text.replace("id", "nr"), encoding="utf-8")
+    done = skillian("compare", "old.csv", "new.csv", "--columns", "name")
+    assert done.returncode == 2
+    assert "add --map id=nr --key id" in done.stderr
 
 
 def test_a_file_and_a_table_of_a_database(skillian: Run, tmp_path: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import duckdb
 import pytest
+
+from skillian.history.store import open_history
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -98,7 +101,11 @@ def test_a_note_that_is_overdue_counts_as_new_again(skillian: Run, books: Path) 
     skillian("compare", "daily.yaml")
     shown = json.loads(skillian("history", "show", "daily", "--json").stdout)
     finding = shown["findings"][0]["id"]
-    assert skillian("history", "note", "daily", finding, "x", "--due", "2020-01-01").returncode == 0
+    over = ("--due", "2020-01-01")
+    for refused in (("note", "daily", finding, "x"), ("accept", "daily", "--note", "x")):
+        assert "2020-01-01 is over" in skillian("history", *refused, *over).stderr
+    with open_history("sqlite:///skillian.db") as history:
+        history.note("daily", finding, "x", date(2020, 1, 1))
     assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 1
     skillian("history", "note", "daily", finding, "x")
     assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 0

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import typer
+
+from skillian.cli.shell import run
+from skillian.reports.replacing import replacing
 
 COMMAND = Path(sys.executable).parent / "skillian"
 SOURCES = """
@@ -33,6 +37,20 @@ def endless(tmp_path: Path) -> Path:
     text = SOURCES.replace(" &QUERY", "") + f"  b:\n{source}"
     (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
     return tmp_path
+
+
+def test_a_file_that_is_being_written_is_removed_if_the_process_is_stopped(tmp_path: Path) -> None:
+    async def write() -> None:
+        with replacing(tmp_path / "diff.csv"):
+            signal.raise_signal(signal.SIGTERM)
+            await asyncio.sleep(60)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(typer.Exit) as stopped:
+        run(write())
+    assert stopped.value.exit_code == 130
+    assert [*tmp_path.iterdir()] == []
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 async def test_ctrl_c_stops_the_statement(endless: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+_TWICE = ("--limit", "match:0.01", "--limit", "match:1%", "--limit", "match:20")
+
 xlsxwriter: Any = pytest.importorskip("xlsxwriter")
 
 
@@ -40,6 +42,25 @@ def _files(tmp_path: Path) -> None:
         (("a.csv", "b.csv", "--rule", "1e-400"), "is not understood"),
         (("a.csv", "b.csv", "--rule", "precision=week"), "it is not one of 'day', 'hour'"),
         (("files:////{folder}#../a.csv", "b.csv"), "'../a.csv' is not the name of a table"),
+        (("a.csv", "b.csv", "--rule", "0,01"), "write a decimal point"),
+        (("a.csv", "b.csv", "--rule", "v:factor=1,19"), "write a decimal point"),
+        (("a.csv", "b.csv", "--rule", "0,5%"), "write a decimal point"),
+        (("a.csv", "b.csv", "--rule", "v:0.01", "--rule", "v:20"), "'v:20' states again"),
+        (("a.csv", "b.csv", "--rule", "trim,0.01", "--rule", "20"), "'20' states again"),
+        (("a.csv", "b.csv", "--rule", "v:1", "--rule", "V:2"), "two rules for column 'v'"),
+        (("a.csv", "b.csv", "--measure", "v", "--limit", "match:0,01"), "write a decimal point"),
+        (("a.csv", "b.csv", "--measure", "v", *_TWICE), "'match:20' states again"),
+        (("a.csv", "b.csv", "--where", "v=>2"), "write >= for an order, or ==>2 for the text"),
+        (("a.csv", "b.csv", "--key", ""), "--key names nothing"),
+        (("a.csv", "b.csv", "--output", "d"), "d has no suffix of a report format"),
+        (("a.csv", "b.csv", "--output", "-", "--format", "json"), "- is not the name of a file"),
+        (("a.csv", "b.csv", "--output", "no/d.csv"), "no/d.csv cannot be written: there is no"),
+        (("a.csv", "b.csv", "--output", "{folder}"), "is a folder; name a file in it"),
+        (("a.csv", "b.csv", "--save", "no/q"), "there is no folder no"),
+        (("a.csv", "b.csv", "--key", "id", "--columns", ","), "--columns names nothing"),
+        (("a.csv", "b.csv", "--ignore", "v", "--ignore", " "), "--ignore names nothing"),
+        (("a.csv", "b.csv", "--accept", ""), "--accept names nothing"),
+        (("a.csv", "b.csv", "--measure", "v", "--by", ""), "--by names nothing"),
     ],
 )
 def test_an_option_or_a_name(
@@ -148,3 +169,14 @@ def test_one_row_that_differs_is_singular_in_junit(skillian: Run, tmp_path: Path
     (tmp_path / "b.csv").write_text("id,v\n1,3\n")
     assert skillian("compare", "a.csv", "b.csv", "--output", "r.xml").returncode == 1
     assert 'message="v differs in 1 row"' in (tmp_path / "r.xml").read_text()
+
+
+def test_parts_of_a_rule_or_limit_in_one_option_and_in_several(skillian: Run) -> None:
+    compare = ("compare", "a.csv", "b.csv")
+    for rule in ("v:plus=1,1.5", "v:1%,1", "v:factor=2,plus=3,round=1"):
+        assert skillian(*compare, "--key", "id", "--rule", rule).returncode in {0, 1}
+    stated = ("--rule", "v:1", "--rule", "v:1%", "--rule", "1", "--rule", "trim")
+    assert skillian(*compare, "--key", "id", *stated).returncode == 0
+    for limit in ("match:1%,5", "match:5,1.0%"):
+        limits = ("--measure", "v", "--by", "id", "--limit", limit, "--limit", "minor:9")
+        assert skillian(*compare, *limits).returncode == 0

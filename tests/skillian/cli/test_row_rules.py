@@ -73,3 +73,24 @@ def test_equal_rows_of_sqlite_and_duckdb_are_equal(skillian: Run, tmp_path: Path
     done = skillian("compare", "sqlite:///a.sqlite#t", "duckdb:///b.duckdb#t")
     assert done.returncode == 0, done.stdout
     assert "loses values outside its range" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("rule", "a", "b"),
+    [
+        ("factor=100", "1", "100"),
+        ("round=0", "1.4", "1.3"),
+        ("length=2", "abc", "abd"),
+        ("shift=1d", "2024-01-01", "2024-01-02"),
+        ("precision=day", "2024-01-01 10:00:00", "2024-01-01 11:00:00"),
+    ],
+)
+def test_a_rule_for_all_columns_that_computes_is_not_for_the_key(
+    skillian: Run, tmp_path: Path, rule: str, a: str, b: str
+) -> None:
+    for name, value in (("a", a), ("b", b)):
+        (tmp_path / f"{name}.csv").write_text(f"id,v\n{value},x\n", encoding="utf-8")
+    for columns in (("id",), ("id", "v")):
+        compare = ("compare", "a.csv", "b.csv", "--key", ",".join(columns), "--rule")
+        assert "only in a.csv" in skillian(*compare, rule).stdout
+        assert skillian(*compare, f"id:{rule}").returncode == 0

@@ -75,8 +75,8 @@ def test_the_report_for_programs(skillian: Run, files: Path) -> None:
         (("a.csv", "tape:///x#t"), "'tape:///x#t' is not a file or the URL of a table"),
         (("a.csv", "b.csv", "--map", "gone"), "'gone' is not of the form a_name=b_name"),
         (("a.csv", "b.csv", "--map", "x=new"), "there is no column 'x' in a"),
-        (("a.csv", "b.csv", "--output", "x.html"), "no report format has the suffix '.html'"),
-        (("a.csv", "b.csv", "--output", "no/x.json"), "No such file or directory"),
+        (("a.csv", "b.csv", "--output", "x.html"), "x.html has no suffix of a report format"),
+        (("a.csv", "b.csv", "--output", "no/x.json"), "there is no folder no"),
     ],
 )
 def test_what_is_wrong_is_reported(

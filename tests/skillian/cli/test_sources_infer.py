@@ -26,6 +26,26 @@ def test_the_sources_inferred_from_a_database_pass_the_check(skillian: Run, demo
     assert "already" in again.stderr
 
 
+def test_what_cannot_be_written_or_has_no_table_is_refused(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = skillian("sources", "infer", "empty", "--output", "no/x.yaml")
+    assert (done.returncode, "there is no folder no" in done.stderr) == (2, True)
+    for output in ((), ("--output", "x.yaml")):
+        done = skillian("sources", "infer", "empty", *output)
+        assert (done.returncode, "there is no table in empty" in done.stderr) == (2, True)
+    assert not (tmp_path / "x.yaml").exists()
+
+
+def test_a_file_of_sources_that_is_not_there_is_named(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    compare = ("compare", "a.csv", "a.csv")
+    assert skillian(*compare).stderr == ""
+    done = skillian(*compare, SKILLIAN_SOURCES="typo.yaml")
+    assert (done.returncode, "there is no typo.yaml" in done.stderr) == (0, True)
+    done = skillian("sources", "list", SKILLIAN_SOURCES=".")
+    assert (done.returncode, "create it" in done.stderr) == (2, False)
+
+
 def test_without_an_output_the_text_is_printed_and_nothing_else(
     skillian: Run, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -19,6 +20,9 @@ from tests.skillian.cli.conftest import Run
 from tests.support.browser import chromium
 from tests.support.postgres import Database, Server
 from tests.support.waits import until
+
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.whole import plan_whole
 
 COMMAND = Path(sys.executable).parent / "skillian"
 TABLES = """
@@ -178,6 +182,43 @@ def test_what_is_wrong_is_said(
     done = skillian("compare", *arguments)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs", "missing"),
+    [
+        ("o.csv.gz", "o.csv", 1, 0),
+        ("O.JSONL.gz", "o.tsv", 1, 0),
+        ("o.csv.csv", "o.csv", 0, 2),
+        ("o.csv o.tsv", "o.csv", 1, 1),
+        ("o.csv o.csv.gz p.csv", "o.csv.gz p.tsv", 2, 1),
+    ],
+)
+def test_files_that_differ_in_their_suffix(
+    tmp_path: Path, old: str, new: str, pairs: int, missing: int
+) -> None:
+    for folder, names in (("old", old), ("new", new)):
+        (tmp_path / folder).mkdir()
+        for name in names.split():
+            (tmp_path / folder / name).touch()
+    urls = f"files:///{tmp_path}/old", f"files:///{tmp_path}/new"
+    whole = asyncio.run(plan_whole(urls, tmp_path, SavedComparison(name="all", a="a", b="b")))
+    assert (len(whole.comparisons), len(whole.missing)) == (pairs, missing)
+
+
+def test_what_is_not_compared_in_a_folder_is_named(skillian: Run, tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.csv").write_text("id\n1\n")
+    done = skillian("compare", "old", "new", "--all")
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "old" / "more").mkdir()
+    (tmp_path / "new" / "b.txt").touch()
+    (tmp_path / "new" / ".hidden").touch()
+    done = skillian("compare", "old", "new", "--all")
+    assert done.returncode == 0
+    assert "'more/' in old" in done.stderr
+    assert "'b.txt' in new" in done.stderr
 
 
 @pytest.mark.parametrize("presses", [1, 2])

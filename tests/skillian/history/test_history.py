@@ -234,9 +234,27 @@ def test_comparisons_have_separate_findings(history: History) -> None:
     assert [run.comparison for run in history.latest()] == ["daily", "weekly"]
 
 
+def test_a_name_stands_for_the_same_sources(history: History) -> None:
+    first = history.record("daily", "findings", [finding(7)], 1, START)
+    history.note("daily", first.new[0].id, "known", None)
+    for verdict in ("failed", "findings"):
+        history.record("daily", verdict, [finding(7)], 1, START, sources=("a.csv", "b.csv"))
+    for verdict in ("failed", "findings"):
+        with pytest.raises(InvalidInputError, match=r"'orders' and 'plan'.*another `name`"):
+            history.record("daily", verdict, [finding(7)], 1, START, sources=("orders", "plan"))
+    same = history.record("daily", "findings", [finding(7)], 1, START, sources=("a.csv", "b.csv"))
+    assert len(same.known) == 1
+    history.record("weekly", "findings", [finding(7)], 1, START, sources=("orders", "plan"))
+
+
 def test_a_class_is_part_of_a_finding() -> None:
     ids = {finding(7, kind).id for kind in ("major_diff", "minor_diff", "missing_in_b")}
     assert len(ids) == 3
+
+
+def test_no_value_in_a_key_is_not_a_text() -> None:
+    texts = [Finding("only_in_a", "", {"id": value}).text for value in (None, "None")]
+    assert texts == ["only in a for id is NULL", "only in a for id=None"]
 
 
 def test_the_order_of_a_key_does_not_matter() -> None:

@@ -96,6 +96,18 @@ def test_more_rows_than_a_sheet_holds_continue_on_the_next() -> None:
     assert found == [[["n"], [0.0], [1.0], [2.0]], [["n"], [3.0], [4.0], [5.0]]]
 
 
+def test_a_text_that_a_cell_cannot_hold_is_marked() -> None:
+    file = io.BytesIO()
+    sheets = RowSheets(file, ["n"])
+    sheets.write([["x" * 32_767], ["x" * 40_000]])
+    sheets.close()
+    book = CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue()))
+    _, (whole,), (cut,) = book.get_sheet_by_name("Rows").to_python()
+    assert whole == "x" * 32_767
+    assert len(str(cut)) == 32_767
+    assert str(cut).endswith("x… (cut: 40,000 characters)")
+
+
 async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
     hostile: Outcome,
 ) -> None:

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, column_map, listed, out, run, say
+from skillian.cli.shell import (
+    ExitCode,
+    SourcesFile,
+    check_output,
+    column_map,
+    listed,
+    out,
+    run,
+    say,
+)
 from skillian.display import as_text, show_rows
 
 if TYPE_CHECKING:
@@ -66,6 +75,8 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     """
     from skillian.cli.compare_input import addressed
 
+    if output is not None:
+        check_output(output)
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
     names = addressed(a, b)
@@ -115,15 +126,15 @@ def _relation(pair: SchemaPair) -> str:
 def _format_of(output: Path | None) -> SchemaFormat:
     if output is None:
         return SchemaFormat.TABLE
-    suffix = output.suffix.lower()
-    if suffix and suffix not in _SUFFIXES:
+    form = _SUFFIXES.get(output.suffix.lower())
+    if form is None:
         known = ", ".join(_SUFFIXES)
         raise typer.BadParameter(
-            f"no report format has the suffix {suffix!r}; supported suffixes: {known}; or use"
+            f"{output} has no suffix of a report format; supported suffixes: {known}; or use"
             " --format",
             param_hint="--output",
         )
-    return _SUFFIXES.get(suffix, SchemaFormat.TABLE)
+    return form
 
 
 async def _compared(

@@ -131,6 +131,8 @@ async def _compared(
     files: SavedFiles | None,
 ) -> tuple[WholeSchema, tuple[Outcome, ...]]:
     whole = await plan_whole((common.a, common.b), Path(), common, *selected)
+    for others in whole.others:
+        say(f"warning: {others}", "yellow")
     check_inputs(whole.registry, whole.registry.names, [each.path for each in outputs])
     if files is not None:
         files.prepare(whole.comparisons, whole.registry)  # refuses a secret before the long run

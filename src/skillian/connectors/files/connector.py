@@ -301,11 +301,28 @@ def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:
     """The files that are tables, in the order of their names, with their stamps."""
     stamps: dict[Path, tuple[int, int, int]] = {}
     for path in sorted(folder.iterdir()):
-        named = is_table(path) and path.name.isprintable()
-        if named and not path.name.startswith((".", _OWNED_BY_EXCEL)):
+        if _is_named(path) and not _is_hidden(path):
             with suppress(OSError):  # just deleted, or a broken link
                 stamps[path] = _stamp(path)
     return stamps
+
+
+def others_in(folder: Path) -> list[str]:
+    """What a folder has that is not read, besides hidden files; a folder ends with a slash."""
+    return [
+        f"{path.name}/" if path.is_dir() else path.name
+        for path in sorted(folder.iterdir())
+        if not _is_named(path) and not _is_hidden(path)
+    ]
+
+
+def _is_named(path: Path) -> bool:
+    """Whether a file in a folder has a name that a table can have."""
+    return is_table(path) and path.name.isprintable()
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.name.startswith((".", _OWNED_BY_EXCEL))
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

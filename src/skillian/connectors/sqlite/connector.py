@@ -35,6 +35,11 @@ T = TypeVar("T")
 _UNREADABLE = (
     "its database cannot be opened or read; check that the file is there and is a SQLite database"
 )
+_REASONS = (
+    ("unable to open", _UNREADABLE),
+    ("locked", "another program writes to its database; try again when that has ended"),
+)
+"""What parts of SQLite's messages mean."""
 _BATCH = "rows to copy"
 
 
@@ -172,7 +177,7 @@ class SQLiteConnector(EngineConnector):
         try:
             return await work
         except sqlite3.OperationalError as error:
-            reason = f"{error}" if "unable to open" not in str(error) else _UNREADABLE
+            reason = next((why for text, why in _REASONS if text in str(error)), str(error))
         except (sqlite3.Error, OSError):
             reason = _UNREADABLE
         raise QueryError(f"connection {self._name!r}: {reason}") from None

@@ -14,7 +14,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.query.dimensions import moment
-from skillian.data.query.filters import Condition, Filters, conditions
+from skillian.data.query.filters import Condition, Filters, check_order, conditions
 from skillian.data.query.measures import exact_measures, result_scale
 from skillian.data.query.unfit import described, is_empty, misfits
 from skillian.errors import InvalidInputError, QueryError
@@ -256,20 +256,19 @@ class Planner:
         measures = tuple(dict.fromkeys(question.measures))
         if not measures:
             raise InvalidInputError("name at least one measure to compare")
-        a, b = sources
         settings = self._registry.comparison
-        keys = shared_keys(a, b, question.align_on, settings.default_align_on)
+        keys = shared_keys(*sources, question.align_on, settings.default_align_on)
         pair = frozenset((question.a, question.b))
         limits = [
             question.thresholds.over(settings.thresholds_for(pair, name)).settled()
             for name in measures
         ]
         parameters = sql.BoundValues()
-        sides = await with_same_types(
-            await bound_side(a, keys, measures, question.filters, parameters),
-            await bound_side(b, keys, measures, question.filters, parameters),
-        )
-        return plan_comparison(*sides, limits, parameters)
+        sides = [
+            await bound_side(each, keys, measures, question.filters, parameters) for each in sources
+        ]
+        await check_order(*((side.source, side.where) for side in sides))
+        return plan_comparison(*await with_same_types(*sides), limits, parameters)
 
     def cache_key(self, plan: ComparisonPlan, top: int) -> str:
         """A digest of everything that determines the result."""

@@ -56,6 +56,7 @@ Length = Annotated[int, Field(ge=1, le=1_000_000)]
 
 _ARITHMETIC = ("factor", "divisor", "plus", "round")
 _CLOCKS = ("shift", "zone_a", "zone_b")
+_COMPUTED = (*_ARITHMETIC, "shift", "precision", "length")
 _OF_FAMILY: Mapping[Family, tuple[str, ...]] = {
     "number": ("absolute", "relative", *_ARITHMETIC),
     "float": ("absolute", "relative", *_ARITHMETIC),
@@ -167,6 +168,10 @@ class Rule(Definition):
         return self.changes_clocks or any(
             each is not None for each in (self.factor, self.divisor, self.plus)
         )
+
+    def of_key(self, own: Rule) -> Rule:
+        """The rule for a column of the key, of which only that of the column, `own`, computes."""
+        return self.model_copy(update={name: getattr(own, name) for name in _COMPUTED})
 
     def within(self, family: Family) -> Rule:
         """The part of the rule that applies to a family of types."""

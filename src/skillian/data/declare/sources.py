@@ -167,7 +167,8 @@ class SourceRegistry:
         """Read a `sources.yaml`; raises `ConfigurationError` with all of its faults."""
         from skillian.data.declare.document import text_of  # noqa: PLC0415 - loads YAML
 
-        text = text_of(path, "create it, or name another file in SKILLIAN_SOURCES")
+        fix = "name another file in SKILLIAN_SOURCES"
+        text = text_of(path, fix if path.exists() else f"create it, or {fix}")
         return cls(read_definitions(text, str(path)), path.resolve().parent)
 
     def with_tables(self, urls: Mapping[str, str], sources: Mapping[str, Source]) -> SourceRegistry:

@@ -19,6 +19,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, Term
+from skillian.data.query.unfit import is_empty, what_text_holds
 from skillian.data.sql.values import Record, Value, coerce
 from skillian.errors import InvalidInputError, quoted
 
@@ -31,6 +32,7 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
     "lte": exp.LTE,
     "lt": exp.LT,
 }
+_ORDERED_AS_TEXTS = frozenset({"text", "date", "other"})
 _UNLIMITED = "numeric"
 _WITH_FLOATS = frozenset({"duckdb", "postgres"})
 _KNOWN = f"operators: {', '.join(('ne', *_ORDER, 'between'))}"
@@ -185,6 +187,37 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
         kind = _term(source, name, sql.BoundValues()).type
         parsed.extend(parse_filter(name, test, kind))
     return tuple(parsed)
+
+
+async def check_order(*sides: tuple[BoundSource, Sequence[Condition]]) -> None:
+    """Check that what the filters order is not a text on one side only, which has another order.
+
+    Raises `InvalidInputError` with the texts that the column holds, and the fix.
+    """
+    shared = ([each for each in where if not each.side] for _, where in sides)
+    for pair in zip(*shared, strict=False):
+        if pair[0].operator not in _ORDER:
+            continue
+        sources = [source for source, _ in sides]
+        terms = [
+            _term(source, each.dimension, sql.BoundValues())
+            for source, each in zip(sources, pair, strict=True)
+        ]
+        kinds = [term.type.kind for term in terms]
+        if "text" not in kinds or _ORDERED_AS_TEXTS.issuperset(kinds):
+            continue
+        text = kinds.index("text")
+        source, value, other = sources[text], terms[text].value, terms[1 - text].type
+        if not await is_empty(source, value):
+            holds = await what_text_holds(source, value, other.kind)
+            name = pair[0].dimension
+            raise InvalidInputError(
+                f"filter on {name!r}: it is {other.sql} in {sources[1 - text].name},"
+                f" and a text in {source.name}, which has another order"
+                f"{f'; {source.name} holds {holds}' if holds else ''}; state its type as a"
+                " dimension of a declared source, or, of whole rows, one filter for each side:"
+                f" a.{name} and b.{name}"
+            )
 
 
 def by_side(filters: Filters, columns: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -13,6 +13,8 @@ from skillian.data.sql.values import Record
 Side = Literal["a", "b", "both"]
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
+_SIGNS = frozenset('"<>=!,')
+
 
 @dataclass(frozen=True, slots=True)
 class TableKey(Record):
@@ -136,9 +138,17 @@ class Proposal(Record):
         return f"Column {self.a!r} may have been renamed to {self.b!r} ({self.reason})"
 
 
+def option_name(name: str) -> str:
+    """A column as options of the command line name it: one with signs of theirs in quotes."""
+    if name == name.strip() and _SIGNS.isdisjoint(name):
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
 def map_options(pairs: Iterable[tuple[str, str]]) -> str:
     """The options of the command line that pair columns with different names."""
-    return " ".join(f"--map {shlex.quote(f'{a}={b}')}" for a, b in pairs)
+    named = (f"{option_name(a)}={option_name(b)}" for a, b in pairs)
+    return " ".join(f"--map {shlex.quote(each)}" for each in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.query.binding import match_name
@@ -53,8 +53,9 @@ class Pairing:
         only_a: Columns without a counterpart in b.
         only_b: Columns without a counterpart in a.
         misplaced: Pairs whose own rule does not apply to their type.
-        tolerant: Names in a of columns with a tolerance of their own, which no key has.
+        own: The rules for single columns, by their names in a.
         unread: Columns without a counterpart that cannot be read: 0 or 1 for the side, the name.
+        whole: The columns from which the key is taken, if these are only some of them.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -62,8 +63,24 @@ class Pairing:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     misplaced: tuple[ColumnPair, ...] = ()
-    tolerant: frozenset[str] = frozenset()
+    own: Mapping[str, Rule] = field(default_factory=dict[str, Rule])
     unread: frozenset[tuple[int, str]] = frozenset()
+    whole: Pairing | None = None
+
+    @property
+    def for_key(self) -> Pairing:
+        """The columns from which the key is taken."""
+        return self.whole or self
+
+    def with_key(self, names: Sequence[str]) -> Pairing:
+        """These columns after those of the key; raises as `key_pairs`."""
+        key = key_pairs(self.for_key, names)
+        known = {pair.a for pair in key}
+        return replace(self, pairs=(*key, *(pair for pair in self.pairs if pair.a not in known)))
+
+    def own_rule(self, pair: ColumnPair) -> Rule:
+        """The rule for one column; exact if only rules for all apply to it."""
+        return self.own.get(pair.a, EXACT)
 
     def lone(self, side: int) -> tuple[str, ...]:
         """The columns of a side that have no counterpart and can be read."""
@@ -128,6 +145,7 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
 
     Raises:
         UnknownNameError: A rule is for a column that neither table has.
+        InvalidInputError: Two rules are for one column.
     """
     partners = pair_columns([*a], [*b], mapping)
     own = _own_rules(rules, a, b, partners)
@@ -145,7 +163,7 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
         tuple(name for name in a if name not in partners),
         tuple(name for name in b if name not in partners.values()),
         tuple(pair for pair in pairs if _is_misplaced(pair, own.get(pair.a))),
-        frozenset(name for name, rule in own.items() if rule.has_tolerance),
+        own,
     )
 
 
@@ -162,17 +180,19 @@ def _own_rules(
 ) -> dict[str, Rule]:
     """The rules for columns by the name in a; names of a have precedence."""
     names = {other: name for name, other in partners.items()}
-    of_a: dict[str, Rule] = {}
-    of_b: dict[str, Rule] = {}
+    own: dict[str, Rule] = {}
     for name, rule in rules.columns.items():
-        in_a, in_b = match_name(name, a), match_name(name, b)
-        if in_a is not None:
-            of_a[in_a] = rule
-        elif in_b is None:
-            raise UnknownNameError("column", name, {**a, **b})
-        elif in_b in names:
-            of_b[names[in_b]] = rule
-    return of_b | of_a
+        column = match_name(name, a)
+        if column is None:
+            in_b = match_name(name, b)
+            if in_b is None:
+                raise UnknownNameError("column", name, {**a, **b})
+            column = names.get(in_b)
+        if column in own:
+            raise InvalidInputError(f"there are two rules for column {quoted(column)}; state one")
+        if column is not None:
+            own[column] = rule
+    return own
 
 
 def _is_misplaced(pair: ColumnPair, rule: Rule | None) -> bool:
@@ -226,10 +246,13 @@ def selected(
 
 
 def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
-    """The pairs of the key; raises `InvalidInputError` for one that cannot identify rows."""
+    """The pairs of the key; raises `InvalidInputError` for one that cannot identify rows.
+
+    Rules for all columns that compute do not apply to them: rows with different keys would meet.
+    """
     pairs = tuple(dict.fromkeys(pairing.find(name) for name in names))
     for pair in pairs:
-        if pair.a in pairing.tolerant:
+        if pairing.own_rule(pair).has_tolerance:
             raise InvalidInputError(
                 f"{quoted(pair.a)} cannot be a key with a tolerance, because rows are matched by"
                 " its values; leave the tolerance out, or name another column"
@@ -240,7 +263,12 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
             raise InvalidInputError(
                 f"{quoted(pair.a)} cannot be a key: {reason}; name another column"
             ) from None
-    return pairs
+    return tuple(_as_key(pair, pairing.own_rule(pair)) for pair in pairs)
+
+
+def _as_key(pair: ColumnPair, own: Rule) -> ColumnPair:
+    rule = pair.cells.rule.of_key(own.within(pair.cells.family))
+    return replace(pair, cells=replace(pair.cells, rule=rule))
 
 
 def left_out(

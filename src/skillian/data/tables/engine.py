@@ -17,7 +17,7 @@ from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import ColumnCoverage, Proposal, TableKey
-from skillian.data.tables.columns import Pairing, key_pairs, left_out
+from skillian.data.tables.columns import Pairing, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import (
@@ -180,18 +180,17 @@ class TableEngine:
             for key in await keys_of(question, pairing, sides):
                 if any(columns < {*key.columns} for columns in tried):
                     continue
-                first = key_pairs(pairing, key.columns)
-                pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
+                with_key = pairing.with_key(key.columns)
                 comparison = RowComparison(
                     self._workspace,
-                    pairs,
-                    len(first),
+                    with_key.pairs,
+                    len(key.columns),
                     sides,
                     progress,
                     lone=None if keep is None else (pairing.lone(0), pairing.lone(1)),
                 )
                 comparisons.push_async_callback(comparison.drop)
-                compared = await self._run(question, pairing, key, comparison)
+                compared = await self._run(question, with_key, key, comparison)
                 if compared is None:
                     continue
                 tried.append({*key.columns})
@@ -201,7 +200,7 @@ class TableEngine:
                 if is_good:
                     break
             if best is None:
-                raise unidentified(pairing)
+                raise unidentified(pairing.for_key)
             result, staged = best
             if keep is not None:
                 from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
@@ -220,6 +219,7 @@ class TableEngine:
         key, refusal = None, ""
         try:
             key = (await keys_of(question, pairing, sides))[0]
+            pairing = pairing.with_key(key.columns)
         except InvalidInputError as error:
             refusal = str(error)
         proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)

@@ -125,7 +125,11 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
 
 def _usable(pairing: Pairing) -> list[ColumnPair]:
     """The pairs that may be part of a key, which has no tolerance."""
-    return [pair for pair in pairing.pairs if pair.a not in pairing.tolerant and _is_usable(pair)]
+    return [
+        pair
+        for pair in pairing.pairs
+        if not pairing.own_rule(pair).has_tolerance and _is_usable(pair)
+    ]
 
 
 def _ordered(candidates: Sequence[KeyCandidate], samples: Sequence[_Sample]) -> list[KeyCandidate]:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource, match_name
-from skillian.data.query.filters import by_side, filtered_side
+from skillian.data.query.filters import by_side, check_order, filtered_side
 from skillian.data.query.unfit import what_text_holds
 from skillian.data.results.rows import NotCompared, TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
@@ -41,7 +41,9 @@ async def paired_sides(
         ToolError: A name is wrong, or columns cannot be compared as the question says.
     """
     names = pair_columns([*sources[0].columns], [*sources[1].columns], question.names_in_b)
-    return await _pairing(question, _sides(question, sources, names))
+    sides = _sides(question, sources, names)
+    await check_order(*((side.source, side.where) for side in sides))
+    return await _pairing(question, sides)
 
 
 def check_names(question: SavedComparison, sources: Sequence[BoundSource]) -> None:
@@ -102,6 +104,8 @@ async def _pairing(
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """The pairs of columns.
 
+    The key is taken from all columns, also if only some are compared.
+
     A column without any value fits every type. A whole number or date of a text file, whose types
     are only found from its values, is compared with a text of a database as it is written; a text
     of a file with a number, a time or a boolean, if all of the column are.
@@ -125,14 +129,13 @@ async def _pairing(
         if not await _is_empty_in_a_file(pair, sides):
             raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
-    key = question.key
-    if not key and question.chosen_columns is not None:
-        catalogued = primary_key(pairing, sides)
-        key = catalogued.columns if catalogued else ()
     pairing.check(name for name in question.accepted_columns if name != "*")
-    pairing = selected(pairing, question.chosen_columns, question.ignore, key)
+    whole = selected(pairing, None, question.ignore, question.key)
+    pairing = selected(pairing, question.chosen_columns, question.ignore, question.key)
     if dialects[0] != dialects[1]:
-        pairing = of_two_engines(pairing)
+        whole, pairing = of_two_engines(whole), of_two_engines(pairing)
+    if question.chosen_columns is not None:
+        pairing = replace(pairing, whole=whole)
     return pairing, (replace(sides[0], instead=instead[0]), replace(sides[1], instead=instead[1]))
 
 
@@ -164,6 +167,9 @@ def without_unread(
 ) -> Pairing:
     """The columns without one that cannot be read; raises the error if it is needed."""
     keys = {pairing.find(name) for name in key}
+    if pairing.whole is not None:
+        whole = without_unread(error, pairing.whole, sides, key)
+        pairing = replace(pairing, whole=whole)
     for index, side in enumerate(sides):
         is_own = not error.source and side.source.table.name == error.table
         if error.source == side.name or is_own:
@@ -176,6 +182,8 @@ def without_unread(
                     raise error.of_key()
                 brief = f"{side.name} holds a value that is not of its type"
                 return pairing.without(pair, f"{side.name} {error.reason}", brief)
+    if pairing.whole is not None:
+        return pairing
     raise error
 
 
@@ -247,10 +255,10 @@ async def keys_of(
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
         return (TableKey(names, "given", ""),)
-    catalogued = primary_key(pairing, sides)
+    catalogued = primary_key(pairing.for_key, sides)
     if catalogued:
         return (catalogued,)
-    return await proposed_keys(pairing, sides)
+    return await proposed_keys(pairing.for_key, sides)
 
 
 def _no_pairs(pairing: Pairing, sides: Sequence[SideRows]) -> NamesValuesError:

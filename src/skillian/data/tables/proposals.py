@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from skillian.data.results.rows import Proposal, map_options
+from skillian.data.results.rows import Proposal, map_options, option_name
 from skillian.data.tables.cells import NotComparableError, family_of
 from skillian.data.tables.place import SideRows
 from skillian.errors import NamesValuesError, UnreadableColumnError
@@ -65,7 +65,7 @@ async def proposed_renames(
 
 def renamed_key(pair: Proposal) -> NamesValuesError:
     """The error for a column that identifies a row and has another name on each side."""
-    key = f"{map_options([(pair.a, pair.b)])} --key {shlex.quote(pair.a)}"
+    key = f"{map_options([(pair.a, pair.b)])} --key {shlex.quote(option_name(pair.a))}"
     return no_key(
         "no key was given, and the column that identifies a row seems to have another name on each"
         f" side: add {key} ({pair.reason})"

@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -40,6 +41,18 @@ def write(path: Path, script: str) -> None:
 async def rows(connector: SQLiteConnector, statement: str, **values: object) -> list[Any]:
     found = await connector.run(statement, values)
     return [tuple(row.values()) for row in found.to_pylist()]
+
+
+async def test_a_database_to_which_another_program_writes(
+    connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, "CREATE TABLE t (a INT)")
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(QueryError, match="another program writes"):
+            await connector.catalog()
+    assert await rows(connector, "SELECT * FROM t") == []
 
 
 DECLARED = {

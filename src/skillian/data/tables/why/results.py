@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import option_name
 from skillian.data.sql.values import Record, plain
 
 if TYPE_CHECKING:
@@ -226,12 +227,15 @@ def of_filter(columns: tuple[str, ...], shared: InCommon, weight: int) -> Cause:
 
 def in_rows(cause: Cause, column: str, kept: Sequence[str] | Mapping[str, str]) -> Cause:
     """A cause that only the rows with these values of another column have, or those of a range."""
+    stated = option_name(column)
     if isinstance(kept, Mapping):
-        tests = [f"{column}{_SIGNS[name]}{value}" for name, value in kept.items()]
+        tests = [f"{stated}{_SIGNS[name]}{value}" for name, value in kept.items()]
         words = " and ".join(f"{column} {_SIGNS[name]} {value}" for name, value in kept.items())
         test: Any = dict(kept)
     else:
-        tests = [f"{column}={value}" for value in kept]
+        # A value that begins with a sign of a test is understood after `==`.
+        signs = ["==" if value.startswith(("<", ">", "=")) else "=" for value in kept]
+        tests = [f"{stated}{sign}{value}" for sign, value in zip(signs, kept, strict=True)]
         words = f"{column} = {' or '.join(kept)}"
         test = [*kept]
     wheres = [f"--where {shlex.quote(each)}" for each in tests]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from skillian.data.results.rows import option_name
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B
@@ -126,7 +127,7 @@ class SharedValues:
                 yield InCommon(
                     pair.a,
                     {"ne": values},
-                    tuple(f"{pair.a}!={each}" for each in values),
+                    tuple(f"{option_name(pair.a)}!={each}" for each in values),
                     f"{pair.a} = {' or '.join(values)}",
                     tuple(
                         Fact(group.subject, pair.a, str(row["value"]), int(row["rows"]), group.of)
@@ -165,7 +166,7 @@ class SharedValues:
             return None
         words, kept = ("not NULL", "null") if has_value else ("NULL", "not null")
         test = None if has_value else {"ne": [None]}
-        option = f"{pair.a} is {kept}"
+        option = f"{option_name(pair.a)} is {kept}"
         return InCommon(pair.a, test, (option,), f"{pair.a} is {words}", rarity=rarity)
 
     async def _ranges(self, group: _Group, cell: str, pair: ColumnPair) -> AsyncIterator[InCommon]:
@@ -181,7 +182,7 @@ class SharedValues:
                 yield InCommon(
                     pair.a,
                     {name: bound},
-                    (f"{pair.a}{operator}{bound}",),
+                    (f"{option_name(pair.a)}{operator}{bound}",),
                     f"{pair.a} {sign} {bound}",
                     rarity=rarity,
                 )
