@@ -151,7 +151,8 @@ def test_each_type_is_filtered_and_ordered_by_its_values(tmp_path: Path) -> None
             for name, (kind, *values) in TYPED.items()
         ]
         target = str(tmp_path / f"{'ab'[side]}.parquet")
-        duckdb.sql(f"SELECT unnest(range(3)) AS id, {', '.join(cells)}").write_parquet(target)
+        rows = f"SELECT unnest(range(3)) AS id, {', '.join(cells)}"
+        duckdb.execute(f"COPY ({rows}) TO '{target}'")
     filters = [Page((), where=(ColumnFilter(column=c, of=n, filter=f),)) for n, c, f, _ in KEPT]
     orders = [Order(column=column, of=name) for name in ("huge", "fine") for column in ("a", "b")]
     pages = [replace(each, limit=9) for each in (*filters, *(Page((), order=o) for o in orders))]

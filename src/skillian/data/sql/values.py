@@ -232,7 +232,8 @@ def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
         QueryError: A date is outside the years that Python has.
     """
     with _within_years():
-        return _readable(table).to_pylist()
+        rows: list[dict[str, Any]] = _readable(table).to_pylist()
+    return rows
 
 
 def python_columns(batch: ArrowBatch) -> list[list[Any]]:
