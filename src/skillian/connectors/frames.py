@@ -8,10 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import duckdb
+
 from skillian.connectors.base import FRAMES, STREAM_TIMEOUT_SECONDS, Table
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
 from skillian.connectors.duckdb.statement import Cursor, columns_of
+from skillian.errors import InvalidInputError
 
 _SCHEMA = "main"
 
@@ -69,6 +72,29 @@ class FramesConnector(EngineConnector):
 
 def _created(cursor: Cursor, name: str, frame: Frame) -> Table:
     # The view names the Arrow data by its address: the connector holds the data as long as DuckDB.
-    rows = cursor.from_arrow(frame.rows)
+    try:
+        rows = _read(cursor, frame.rows)
+    except duckdb.Error:
+        for position, column in enumerate(frame.rows.column_names):
+            try:
+                _read(cursor, frame.rows.select([position]))
+            except duckdb.Error as error:
+                reason, _, _ = str(error).partition("\n")
+                raise InvalidInputError(
+                    f"{name}: column {column!r} cannot be read: {reason}; convert it first"
+                ) from None
+        raise
     rows.create_view(name)
     return Table(_SCHEMA, name, columns_of(rows), engine=FRAMES, inferred=frame.inferred)
+
+
+def _read(cursor: Cursor, rows: Any) -> Any:
+    """The rows in DuckDB, which refuses some types, and maps with a key twice only while it reads.
+
+    Raises:
+        duckdb.Error: It cannot read them.
+    """
+    relation = cursor.from_arrow(rows)
+    if any("MAP(" in str(kind) for kind in relation.types):
+        relation.aggregate("COUNT(COLUMNS(*))").fetchall()
+    return relation

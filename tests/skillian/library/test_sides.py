@@ -57,6 +57,17 @@ def _of_arrow(values: list[Any], kind: Any) -> Any:
     return _arrow.table({"v": _arrow.array(values, kind)})
 
 
+def _extended(name: str, parameters: str) -> Any:
+    """The schema of a column `v` of an extension type that nobody has registered."""
+    metadata = {"ARROW:extension:name": name, "ARROW:extension:metadata": parameters}
+    return _arrow.schema([_arrow.field("v", _arrow.int64(), metadata=metadata)])
+
+
+_MONTHS = pd.PeriodIndex(["2020-01"], freq="M")
+_TO_NUMBER = _arrow.map_(_arrow.string(), _arrow.int64())
+_NOT_UTF8 = _arrow.array([b"\xff"]).view(_arrow.string())
+
+
 @pytest.mark.parametrize("other", KINDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_of_each_kind_are_compared_with_each_other(kind: str, other: str) -> None:
@@ -125,7 +136,10 @@ def test_python_objects_of_one_kind_are_read() -> None:
         {
             "id": [1, 2],
             "mixed": pd.Series([1, Decimal("1.10")], dtype=object),
-            "items": pd.Series([{"p": (1, None)}, {"q": {2}}], dtype=object),
+            "items": pd.Series([{"p": (1, None)}, {"q": [2]}], dtype=object),
+            "large": pd.Series([2**64, None], dtype=object),
+            "first": pd.Series([Decimal("0.1"), 2**70], dtype=object),
+            "zero": pd.Series([Decimal("0E-40"), 0], dtype=object),
             "flag": pd.Series([float("nan"), True], dtype=object),
             "at": pd.Series([pd.NaT, MORNING], dtype=object),
         }
@@ -144,6 +158,20 @@ def test_the_named_levels_of_an_index_are_columns() -> None:
     assert found.counts["matched"] == 2
 
 
+def test_columns_whose_names_differ_only_in_case_are_numbered_as_in_files() -> None:
+    a = pd.DataFrame([[1, 2, 3]], columns=["id", "v", "V"])
+    found = skillian.compare(a, pl.DataFrame({"id": [1], "V": [4], "v": [2]}), key="id")
+    assert {column.a: column.mismatches for column in found.columns} == {"v_2": 0, "V_1": 1}
+
+
+def test_json_of_duckdb_is_compared_as_that() -> None:
+    a, b = (
+        duckdb.sql(f"SELECT 1 AS id, '{text}'::JSON AS v")
+        for text in ('{"a":1,"b":2}', '{"b":2,"a":1}')
+    )
+    assert skillian.compare(a, b, key="id").equal
+
+
 def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
     frame = pd.DataFrame({"v": [1, 2]}, index=pd.Index([7, 8], name="id"))
     skillian.compare(frame, frame)
@@ -154,40 +182,71 @@ def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
     ("frame", "words"),
     [
         (pd.DataFrame({"id": [1, 2], "v": [1, "x"]}), "'v'|column v"),
-        (pd.DataFrame([[1, 2]], columns=["id", "ID"]), "columns 'id' and 'ID' have the same name"),
+        (pd.DataFrame([[1, 2]], columns=["id", ""]), "its column 2 has no name"),
+        (pd.DataFrame([[1, 2]], columns=["id", "a\0b"]), r"name 'a\\x00b' holds a NUL"),
+        (pl.DataFrame({"v\0": [1]}), r"name 'v\\x00' holds a NUL"),
+        (pl.DataFrame({"v": [[{"v\0": 1}]]}), r"name 'v\\x00' holds a NUL"),
+        (_arrow.record_batch({"v\0": [1]}), r"name 'v\\x00' holds a NUL"),
+        (_of_arrow([{"v\0": 1}], _arrow.struct({"v\0": _arrow.int64()})), "holds a NUL"),
         (pd.DataFrame([[1, 2]], columns=["id", "id"]), "columns 'id' and 'id' have the same name"),
         (_arrow.table([[1], [2]], names=["v", "v"]), "columns 'v' and 'v' have the same name"),
         (
             pd.DataFrame({"id": [1]}, index=pd.Index([1], name="id")),
             "columns 'id' and 'id' have the same name",
         ),
+        (pd.DataFrame({"v": _MONTHS}), "'v' is extension<pandas.period"),
+        (pd.DataFrame({"v": pd.Categorical(_MONTHS)}), "'v' is extension<pandas.period"),
         (
-            pd.DataFrame({"v": pd.period_range("2024-01", periods=1, freq="M")}),
-            r"'v' is period\[M\]",
+            pd.DataFrame({"id": [1]}, index=pd.CategoricalIndex(_MONTHS, name="v")),
+            "'v' is extension<pandas.period",
         ),
+        (_arrow.table(pd.DataFrame({"v": _MONTHS})), "'v' is extension<pandas.period"),
         (
-            pd.DataFrame({"v": pd.arrays.IntervalArray.from_breaks([0, 1])}),
-            r"'v' is interval\[int64, right\]",
+            _arrow.table(pd.DataFrame({"v": _MONTHS})).to_pandas(types_mapper=pd.ArrowDtype),
+            "'v' is extension<pandas.period",
         ),
-        (pd.DataFrame({"id": [1], "v": [2**70]}), "column 'v': Python int too large"),
+        (pd.DataFrame({"v": pd.cut([1], [0, 2])}), "'v' is extension<pandas.interval"),
+        (_arrow.table([[1]], _extended("pandas.period", '{"freq": "M"}')), "'v' is pandas.period"),
+        (pd.DataFrame({"id": [1], "v": [2**300]}), "'v': not all values of type int can be read"),
         (pd.DataFrame({"v": pd.arrays.SparseArray([0])}), r"Sparse pandas data \(column v\)"),
-        (_objects(date(2024, 1, 1), MORNING), "'v': not all .* type date32"),
+        (
+            _objects(date(2024, 1, 1), MORNING),
+            "'v': it has values of several types: date, datetime",
+        ),
         (_objects(MORNING, MORNING.replace(tzinfo=UTC)), "'v': not all"),
-        (_objects(MORNING, pd.Timestamp(1)), "'v': not all"),
+        (_objects(MORNING, pd.Timestamp(1)), "'v': .* several types: Timestamp, datetime"),
         (_objects(time(1, tzinfo=UTC)), "'v': not all"),
-        (_objects("x", b"x"), "'v': not all"),
+        (_objects("x", b"x"), "'v': .* several types: bytes, str"),
+        (_objects("1", 1), "'v': .* several types: int, str"),
+        (_objects(*[1.5, True]), "'v': .* several types: bool, float"),
+        (_objects([1.5, True]), "'v': not all"),
+        (_objects({0, 8}), r"'v': not all .*\(sets have no order\)"),
+        (_objects({"p": [frozenset()]}), "'v': not all"),
+        (_objects({"a\0b": 1}), "holds a NUL"),
+        (_objects({"a": 1, "A": 2}), "'v': its fields a, A differ only in case"),
+        (_objects(1j), "'v': not all values of type complex can be read"),
+        (_objects(Decimal("Infinity")), "'v': not all values of type Decimal"),
+        (_objects(Decimal("1E-39")), "'v': .* would cause data loss"),
         (_objects({"p": [date(2024, 1, 1)]}, {"p": [MORNING]}), "'v': not all"),
-        (_objects(date(2024, 1, 1), MORNING).astype("category"), "'v': not all"),
-        (_objects("\ud83d"), "'v': 'utf-8' codec"),
+        (_objects(date(2024, 1, 1), MORNING).astype("category"), "'v': .* several types"),
+        (_objects("\ud83d"), "'v': not all"),
         (pl.DataFrame({"v": pl.Series([{1}], dtype=pl.Object)}), "'v' holds Python objects"),
-        (pl.DataFrame({"v": [2**70]}), "'v' is Int128, which Arrow does not have; convert"),
+        (pl.DataFrame({"v": [[2**70]]}), "'v' is Int128, which Arrow does not have; convert"),
         (_of_arrow([1], _arrow.duration("ns")), "'v': Casting from duration"),
         (_of_arrow([[1]], _arrow.list_(_arrow.duration("ns"))), "'v': durations have nanoseconds"),
         (_of_arrow([(0, 0, 1)], _arrow.month_day_nano_interval()), "'v': durations have nano"),
+        (_of_arrow([2**62], _arrow.timestamp("s")), "'v': .* out of bounds"),
+        (_of_arrow([[("k", 1), ("k", 2)]], _TO_NUMBER), "'v' cannot be read: .*duplicate key"),
+        (_of_arrow([[1.5]], _arrow.list_(_arrow.float16())), "'v' cannot be read: "),
+        (_arrow.table({"v": _NOT_UTF8}), "'v': Invalid UTF8 sequence"),
         (_of_arrow([Decimal(10**50)], _arrow.decimal256(60, 0)), "'v': Decimal value does not fit"),
         (pd.DataFrame(), "it has no columns"),
         (pl.LazyFrame({"v": [1]}).select("w"), 'cannot be read: unable to find column "w"'),
         (duckdb.sql("SELECT error('torn') AS v"), "cannot be read: .*torn"),
+        (duckdb.sql("SELECT '12:00:00+01'::TIMETZ AS v"), "'v' is TIME WITH TIME ZONE"),
+        (duckdb.sql("SELECT [5::VARIANT] AS v"), "'v' is VARIANT"),
+        (duckdb.sql("SELECT 5::UHUGEINT AS v"), "'v' is UHUGEINT"),
+        (duckdb.sql(f"SELECT {2**127 - 1} AS v"), "'v': Decimal value .* does not fit"),
         (_failing(), "by zero; convert"),
         ([1, 2], "a list cannot be compared; compare a path"),
         (pd.Series([1, 2]), "a Series cannot be compared"),

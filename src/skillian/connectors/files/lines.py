@@ -4,7 +4,7 @@ import csv
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -88,14 +88,22 @@ def read_format(
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:
-    """Names that differ in more than case, for a header's cells.
+    """The names for a header's cells, `numbered`; an empty one is named by its position.
 
-    Of two cells `a`, neither is named `a`, so that none is mistaken for the other: they are `a_1`
-    and `a_2`. They are numbered by their spelling first, so that `A` and `a` have the same names
-    in two files that have them in another order. An empty cell is named by its position, such as
-    `column_3`.
+    Such a name is `column_3`.
     """
-    labels = [" ".join(cell.split()) or f"column_{place}" for place, cell in enumerate(cells, 1)]
+    return numbered(
+        [" ".join(cell.split()) or f"column_{place}" for place, cell in enumerate(cells, 1)]
+    )
+
+
+def numbered(labels: Sequence[str]) -> tuple[str, ...]:
+    """The names, of which those that differ in case at most get a number.
+
+    Of two `a`, neither is named `a`, so that none is mistaken for the other: they are `a_1` and
+    `a_2`. They are numbered by their spelling first, so that `A` and `a` have the same names in
+    two tables that have them in another order.
+    """
     folded = [name.casefold() for name in labels]
     counts = Counter(folded)
     taken = {name for name in folded if counts[name] == 1}
