@@ -4,23 +4,24 @@ import atexit
 import fcntl
 import os
 import tempfile
-from functools import cache
 from pathlib import Path
 from shutil import rmtree
 from stat import S_ISDIR
 from threading import Lock
+from weakref import finalize
 
 from skillian.errors import UnavailableError
 
 _PREFIX, _HELD = "skillian-", "held"
 _starting = Lock()
+_owned: dict[tuple[str, int], Path] = {}
 
 
 def scratch() -> Path:
     """The folder of this process for temporary files and folders.
 
     It is locked as long as the process lives. The next process that needs one removes it, unless
-    this one has.
+    this one has. A fork has its own, and if something else removed it, it is made again.
 
     Raises:
         UnavailableError: It cannot be made.
@@ -32,11 +33,29 @@ def scratch() -> Path:
             raise UnavailableError(
                 "there is no folder for temporary files; name one in the variable TMPDIR"
             ) from None
-        return _own(parent)
+        place = parent, os.getpid()
+        if place not in _owned or not _owned[place].is_dir():
+            _owned[place] = _made(parent)
+        return _owned[place]
 
 
-@cache
-def _own(parent: str) -> Path:
+def folder_of(owner: object) -> Path:
+    """A new folder in `scratch`, which is removed with an object, but not with a fork's copy.
+
+    Raises:
+        UnavailableError: It cannot be made.
+    """
+    folder = Path(tempfile.mkdtemp(dir=scratch()))
+    finalize(owner, _remove, folder, os.getpid())
+    return folder
+
+
+def _remove(folder: Path, process: int) -> None:
+    if os.getpid() == process:
+        rmtree(folder, ignore_errors=True)
+
+
+def _made(parent: str) -> Path:
     for folder in Path(parent).glob(f"{_PREFIX}*"):
         if _is_dead(folder):
             rmtree(folder, ignore_errors=True)
@@ -51,7 +70,7 @@ def _own(parent: str) -> Path:
     new = own / "new"
     fcntl.flock(os.open(new, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
     new.rename(own / _HELD)
-    atexit.register(rmtree, own, ignore_errors=True)
+    atexit.register(_remove, own, os.getpid())
     return own
 
 

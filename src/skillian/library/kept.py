@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
-from pathlib import Path
 from typing import Any
-from weakref import finalize
 
 from pyarrow import compute  # pyright: ignore[reportMissingTypeStubs]
 
 from skillian.connectors.arrow import arrow
 from skillian.connectors.base import ArrowBatch
-from skillian.connectors.scratch import scratch
+from skillian.connectors.scratch import folder_of, scratch
+from skillian.errors import UnavailableError
 
 _compute: Any = compute
 
@@ -25,9 +23,7 @@ class RowsFile:
     """
 
     def __init__(self) -> None:
-        with tempfile.NamedTemporaryFile(dir=scratch(), suffix=".arrow", delete=False) as file:
-            self._path = Path(file.name)
-        finalize(self, self._path.unlink, missing_ok=True)
+        self._path = folder_of(self) / "rows.arrow"
 
     async def write(self, batches: AsyncIterable[ArrowBatch]) -> None:
         """Store all rows; the first batch may be empty and has the columns."""
@@ -42,16 +38,30 @@ class RowsFile:
                 await asyncio.to_thread(writer.close)
 
     def table(self, classes: Sequence[str] | None = None) -> Any:
-        """The rows as a `pyarrow.Table`, all or those of some classes."""
-        with arrow.memory_map(str(self._path)) as file:
+        """The rows as a `pyarrow.Table`, all or those of some classes; raises as `batches`."""
+        with self._mapped() as file:
             table = arrow.ipc.open_file(file).read_all()
         if classes is None:
             return table
-        return table.filter(_compute.is_in(table["class"], value_set=arrow.array(classes)))
+        return table.filter(
+            _compute.is_in(table["class"], value_set=arrow.array(classes, arrow.string()))
+        )
 
     async def batches(self) -> AsyncGenerator[ArrowBatch]:
-        """Yield the rows in batches; without any, an empty one."""
-        with arrow.memory_map(str(self._path)) as file:
+        """Yield the rows in batches; without any, an empty one.
+
+        Raises:
+            UnavailableError: Something else removed the file.
+        """
+        with self._mapped() as file:
             reader = arrow.ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number)
+
+    def _mapped(self) -> Any:
+        try:
+            return arrow.memory_map(str(self._path))
+        except FileNotFoundError:
+            raise UnavailableError(
+                f"the rows that differ were removed from {scratch().parent}; compare again"
+            ) from None

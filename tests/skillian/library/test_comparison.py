@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import polars as pl
@@ -14,8 +16,9 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
 import skillian
+from skillian.connectors.scratch import scratch
 from skillian.data.declare.rules import Rule, Rules
-from skillian.errors import InvalidInputError, SkillianError, UnknownNameError
+from skillian.errors import InvalidInputError, SkillianError, UnavailableError, UnknownNameError
 
 _arrow: Any = pa  # pyarrow carries no types
 OLD = pl.DataFrame(
@@ -85,6 +88,7 @@ def test_all_rows_that_differ_are_an_arrow_table(found: skillian.Comparison) -> 
     assert len(found.rows("only in b")) == 1
     assert len(found.rows(["differs", "only in a"])) == 3
     assert not len(found.rows("duplicate key"))
+    assert not len(found.rows([]))
     with pytest.raises(InvalidInputError, match="no class 'equal'; classes: differs, only in a"):
         found.rows("equal")
 
@@ -92,6 +96,27 @@ def test_all_rows_that_differ_are_an_arrow_table(found: skillian.Comparison) -> 
 def test_rows_outlive_their_comparison() -> None:
     rows = skillian.compare(OLD, NEW, key="id").rows()
     assert rows.to_arrow()["id"].to_pylist() == [2, 3, 4, 5]
+
+
+def test_a_fork_leaves_the_files_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = skillian.compare(OLD, NEW, key="id")
+    own, others = scratch(), len([*scratch().iterdir()])
+    with monkeypatch.context() as in_fork:
+        in_fork.setattr("os.getpid", lambda: 1)
+        assert scratch() != own
+        del found
+    assert len([*own.iterdir()]) == others
+
+
+def test_temporary_files_that_something_else_removed_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = skillian.compare(OLD, NEW, key="id")
+    rmtree(scratch())
+    with pytest.raises(UnavailableError, match=r"removed .*; compare again"):
+        found.rows()
+    assert len(skillian.compare(OLD, NEW, key="id").rows()) == 4
 
 
 def test_equal_sides_have_no_rows_but_their_columns() -> None:
@@ -152,6 +177,18 @@ def test_a_report_is_written_by_its_suffix(
     assert path.stat().st_size > 100
     if suffix == "parquet":
         assert pl.read_parquet(path).equals(found.rows().to_polars())
+
+
+def test_dates_that_python_does_not_have_are_texts(tmp_path: Path) -> None:
+    a, b = (
+        _arrow.table({"id": [1], "v": _arrow.array([day], _arrow.date32())}) for day in (0, 2**22)
+    )
+    found = skillian.compare(a, b, key="id")
+    assert found.rows().to_arrow()["v b"].to_pylist() == ["13453-08-13"]
+    with pytest.raises(AssertionError, match="13453-08-13"):
+        found.assert_equal()
+    for suffix in ("csv", "xlsx", "jsonl"):
+        found.report(tmp_path / f"report.{suffix}")
 
 
 @pytest.mark.parametrize("name", ["report.docx", "report.txt", "report"])
@@ -284,6 +321,13 @@ def test_a_wrong_option_is_refused_in_words(options: Any, words: str, tmp_path: 
     OLD.write_csv(tmp_path / "old.csv")
     with pytest.raises(SkillianError, match=words):
         skillian.compare(tmp_path / "old.csv", NEW, **options)
+
+
+def test_a_rule_does_not_apply_to_a_duration() -> None:
+    frame = OLD.select("id", lasted=timedelta(seconds=1))
+    assert skillian.compare(frame, frame, key="id", rules={"all": {"seconds": 5}}).equal
+    with pytest.raises(InvalidInputError, match="does not apply to its type, which is INTERVAL"):
+        skillian.compare(frame, frame, key="id", rules={"columns": {"lasted": {"seconds": 5}}})
 
 
 def test_a_wrong_name_is_refused_with_the_nearest() -> None:

@@ -10,11 +10,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from threading import Lock
 from typing import Any, TypeVar
-from weakref import finalize
 
 import duckdb
 
@@ -36,7 +33,7 @@ from skillian.connectors.duckdb.statement import (
     planning,
     select,
 )
-from skillian.connectors.scratch import scratch
+from skillian.connectors.scratch import folder_of, scratch
 from skillian.errors import TOO_LARGE, QueryError
 from skillian.tasks import BlockingCalls
 
@@ -244,10 +241,9 @@ class DuckDBEngine:
     def _open(self) -> Cursor:
         # In memory, with files attached or allowed: a file opened as the database itself would
         # have to be opened with the same settings everywhere in this process.
-        spill = mkdtemp(dir=scratch())
-        connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": spill})
-        finalize(connection, rmtree, spill, ignore_errors=True)
+        connection = duckdb.connect(":memory:", config={**_CONFIG})
         try:
+            connection.execute("SET temp_directory = ?", [str(folder_of(connection))])
             connection.execute(self._setup.script)
             connection.execute(_LOCK_DOWN)
         except duckdb.Error as error:

@@ -6,12 +6,9 @@ from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import rmtree
 from stat import S_ISREG
-from tempfile import mkdtemp
 from types import MappingProxyType
 from typing import NamedTuple, Self
-from weakref import finalize
 
 import duckdb
 from sqlglot import exp
@@ -38,7 +35,7 @@ from skillian.connectors.files.prepared import (
     prepared,
     suffix_of,
 )
-from skillian.connectors.scratch import scratch
+from skillian.connectors.scratch import folder_of
 from skillian.errors import QueryError
 
 _DELIMITED = frozenset({".csv", ".tsv"}) | JSON
@@ -98,8 +95,7 @@ class FilesConnector(EngineConnector):
         self._default = NamedOptions(name, options or FileOptions())
         self._others = {path.absolute(): each for path, each in others.items()}
         self._is_file = is_table(root) and not root.is_dir()
-        self._copies = Path(mkdtemp(dir=scratch()))
-        finalize(self, rmtree, self._copies, ignore_errors=True)
+        self._copies = folder_of(self)
         paths = [root, *others] if self._is_file else []
         folders = [self._copies, *([] if self._is_file else [root])]
         script = ";".join(

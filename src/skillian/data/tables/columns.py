@@ -177,10 +177,9 @@ def _own_rules(
 
 def _is_misplaced(pair: ColumnPair, rule: Rule | None) -> bool:
     """Whether a rule is for one column, and no part of it applies to the column's type."""
-    family = pair.cells.family
-    if rule is None or rule == EXACT or family == "other":
+    if rule is None or rule == EXACT:
         return False
-    return rule.within(family) == EXACT
+    return rule.within(pair.cells.family) == EXACT
 
 
 def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
@@ -191,9 +190,10 @@ def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
         if match_name(name, (pair.a, pair.b)) is not None
     ]
     words = ", ".join(rule.words() for rule in stated)
+    family = pair.cells.family
     return InvalidInputError(
         f"the rule for column {quoted(pair.a)} ({words}) does not apply to its type,"
-        f" which is {pair.cells.family}"
+        f" which is {pair.cells.a.sql if family == 'other' else family}"
     )
 
 
