@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
@@ -121,19 +121,20 @@ async def _outcome(
     a: object, b: object, options: Options, depth: Depth, keep: OnResult | None = None
 ) -> tuple[Compared, Sides]:
     """The outcome of a comparison, and its sides."""
-    stated = {name: value for name, value in options.items() if value is not None}
-    fields = _fields(stated)
-    names = _names(stated.get("names", _NAMES))
-    _checked({**fields, "name": "a and b", "a": "a", "b": "b"})  # before anything is read
-    sources = stated.get("sources")
-    path = None if sources is None else Path(str(sources))
-    sides = await sides_of((a, b), names, path, source_of(fields))
-    one, other = sides.names
-    fields |= {"name": f"{one} and {other}", "a": one, "b": other}
-    question = _checked(with_known_names(fields, sides.registry))
-    async with open_engine(sides.registry, TOP, keep_rows=True, given=sides.given) as engine:
-        outcome = await run_one(engine, question, depth, lambda _: None, keep)
-    return outcome, sides
+    with localcontext(Context()):  # the caller's may round to a few digits
+        stated = {name: value for name, value in options.items() if value is not None}
+        fields = _fields(stated)
+        names = _names(stated.get("names", _NAMES))
+        _checked({**fields, "name": "a and b", "a": "a", "b": "b"})  # before anything is read
+        sources = stated.get("sources")
+        path = None if sources is None else Path(str(sources))
+        sides = await sides_of((a, b), names, path, source_of(fields))
+        one, other = sides.names
+        fields |= {"name": f"{one} and {other}", "a": one, "b": other}
+        question = _checked(with_known_names(fields, sides.registry))
+        async with open_engine(sides.registry, TOP, keep_rows=True, given=sides.given) as engine:
+            outcome = await run_one(engine, question, depth, lambda _: None, keep)
+        return outcome, sides
 
 
 def _fields(stated: Mapping[str, object]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from decimal import Context, localcontext
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -101,7 +102,8 @@ class Comparison:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The result in words, the most important first."""
-        return (*self._outcome.sentences, *self._remarks)
+        with localcontext(Context()):
+            return (*self._outcome.sentences, *self._remarks)
 
     @property
     def summary(self) -> str:
@@ -194,7 +196,8 @@ class Comparison:
 
             run(write_rows(file, form, self._kept.batches()))
         elif form in WRITERS:
-            text = WRITERS[form]((self._outcome,))
+            with localcontext(Context()):
+                text = WRITERS[form]((self._outcome,))
             write_whole(file, text)
         else:
             raise InvalidInputError(f"name a file with a suffix such as .html, not {file.name!r}")

@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, localcontext
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -328,6 +328,20 @@ def test_a_rule_does_not_apply_to_a_duration() -> None:
     assert skillian.compare(frame, frame, key="id", rules={"all": {"seconds": 5}}).equal
     with pytest.raises(InvalidInputError, match="does not apply to its type, which is INTERVAL"):
         skillian.compare(frame, frame, key="id", rules={"columns": {"lasted": {"seconds": 5}}})
+
+
+@pytest.mark.parametrize("context", [Context(prec=3), Context(traps=[Inexact])])
+def test_the_arithmetic_of_the_caller_changes_nothing(context: Context, tmp_path: Path) -> None:
+    new = NEW.with_columns(amount=pl.col("amount") + 100.125)
+    rules = {"columns": {"amount": {"plus": "1000.125"}}}
+    expected = skillian.compare(OLD, new, key="id", rules=rules)
+    expected.report(tmp_path / "expected.md")
+    with localcontext(context):
+        found = skillian.compare(OLD, new, key="id", rules=rules)
+        assert found.sentences == expected.sentences
+        assert [each.percentage for each in found.columns] == ["33.33 %", "100 %"]
+        found.report(tmp_path / "found.md")
+    assert (tmp_path / "found.md").read_text() == (tmp_path / "expected.md").read_text()
 
 
 def test_a_wrong_name_is_refused_with_the_nearest() -> None:

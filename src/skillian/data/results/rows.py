@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from typing import Literal
 
 from skillian.data.sql.values import Record
@@ -34,8 +34,9 @@ class ValuePair(Record):
 
 def percent(part: int, whole: int) -> str:
     """A share for people, such as `66.67 %`; what is not 0 never reads as 0."""
-    share = round(100 * Decimal(part) / Decimal(whole or 1), 2)
-    return f"{share.normalize():f} %" if share or not part else "< 0.01 %"
+    with localcontext(Context()):
+        share = round(100 * Decimal(part) / Decimal(whole or 1), 2)
+        return f"{share.normalize():f} %" if share or not part else "< 0.01 %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class ColumnResult(Record):
         """The mismatches as a fraction of the rows compared, to six places."""
         if not self.compared:
             return Decimal(0)
-        return round(Decimal(self.mismatches) / Decimal(self.compared), 6)
+        with localcontext(Context()):
+            return round(Decimal(self.mismatches) / Decimal(self.compared), 6)
 
     @property
     def percentage(self) -> str:

@@ -232,7 +232,9 @@ class DifferingRows:
         for number, cells in enumerate(self._lone_cells):
             columns.append(f"{self._value(cells, types)} AS x_{number}")
         text = f'SELECT {", ".join(columns)} FROM "{self.table}" WHERE class <> {COUNTS}'  # noqa: S608 - our own names
-        return sql.select([exp.Star()], exp.maybe_parse(text, dialect="duckdb"), "page")
+        # As it is: to parse it takes seconds for thousands of columns.
+        rows = exp.Subquery(this=exp.Var(this=text), alias=exp.TableAlias(this=sql.name("page")))
+        return exp.Select(expressions=[exp.Star()]).from_(rows, copy=False)
 
     def _order(self) -> list[exp.Expr]:
         keys = (exp.cast(sql.bare(f"key_{index}"), "TEXT") for index in range(len(self._keys)))
@@ -289,20 +291,20 @@ class DifferingRows:
             cells = [each for _, each in self._keys]
             cells += [cell for each in self._values for cell in (each.a, each.b)]
             cells += self._lone_cells
-            tests = [
+            chosen = dict.fromkeys((each.text for each in cells), "")
+            left = [(each, each.types) for each in cells if each.types]
+            while left:
                 # The time that DuckDB plans other aggregates for grows with their square.
-                f"COUNT({self._text(each)}) - COUNT({self._fits(each, kind)})"
-                f' AS "{each.text} {kind}"'
-                for each in cells
-                for kind in each.types
-            ]
-            [unfit] = await self.ask(", ".join(tests)) if tests else [dict[str, Any]()]
-            self._chosen = {
-                each.text: next(
-                    (kind for kind in each.types if not unfit[f"{each.text} {kind}"]), ""
-                )
-                for each in cells
-            }
+                tests = [
+                    f"COUNT({self._text(each)}) - COUNT({self._fits(each, kinds[0])})"
+                    f" AS {each.text}"
+                    for each, kinds in left
+                ]
+                [unfit] = await self.ask(", ".join(tests))
+                chosen |= {each.text: kinds[0] for each, kinds in left if not unfit[each.text]}
+                left = [(each, kinds[1:]) for each, kinds in left if unfit[each.text]]
+                left = [(each, kinds) for each, kinds in left if kinds]
+            self._chosen = chosen
         return self._chosen
 
     def _fits(self, cells: _Cells, kind: str) -> str:
