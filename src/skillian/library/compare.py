@@ -32,7 +32,8 @@ class Options(TypedDict, total=False):
     """The options of a comparison; those of a saved comparison have the same names.
 
     Attributes:
-        key: The columns that identify a row; by default they are found.
+        key: The columns that identify a row; by default they are found. Here and in other lists of
+            columns, a label of pandas that is a number is that number or its text.
         measures: The measures whose sums are compared; without them whole rows are compared.
         by: The dimensions that measures are compared by.
         columns: The only columns to compare, or a map of them to their names in b.
@@ -49,12 +50,12 @@ class Options(TypedDict, total=False):
         sources: The `sources.yaml`; by default the configured one, if it exists.
     """
 
-    key: str | Sequence[str]
-    measures: str | Sequence[str]
-    by: str | Sequence[str]
-    columns: Sequence[str] | Mapping[str, str]
+    key: str | int | Sequence[str | int]
+    measures: str | int | Sequence[str | int]
+    by: str | int | Sequence[str | int]
+    columns: str | int | Sequence[str | int] | Mapping[str, str]
     map: Mapping[str, str]
-    ignore: str | Sequence[str]
+    ignore: str | int | Sequence[str | int]
     accept: str | Sequence[str]
     rules: Rules | Mapping[str, Any]
     absolute: Decimal | float | str
@@ -122,7 +123,7 @@ async def _outcome(
 ) -> tuple[Compared, Sides]:
     """The outcome of a comparison, and its sides."""
     with localcontext(Context()):  # the caller's may round to a few digits
-        stated = {name: value for name, value in options.items() if value is not None}
+        stated = {name: _plain(value) for name, value in options.items() if value is not None}
         fields = _fields(stated)
         names = _names(stated.get("names", _NAMES))
         _checked({**fields, "name": "a and b", "a": "a", "b": "b"})  # before anything is read
@@ -151,7 +152,7 @@ def _fields(stated: Mapping[str, object]) -> dict[str, Any]:
         name = _FIELDS.get(option, option)
         if name in {"names", "sources", "rules", *_LIMITS}:
             continue
-        fields[name] = (value,) if name in _LISTS and isinstance(value, str) else value
+        fields[name] = _listed(value) if name in _LISTS else value
     if not stated.keys().isdisjoint({"rules", *_LIMITS}):
         fields["rules"] = _rules(stated)
     return fields
@@ -186,11 +187,34 @@ def _rules(stated: Mapping[str, object]) -> object:
 def _names(value: object) -> tuple[str, str]:
     """What data frames and SQL are called."""
     names: Any = value
-    if (
-        not isinstance(value, tuple | list)
-        or len(names) != len(_NAMES)
-        or not all(isinstance(name, str) and name and name.isprintable() for name in names)
-        or names[0].casefold() == names[1].casefold()
-    ):
-        raise InvalidInputError("names: name both sides, such as ('old', 'new')")
+    fault = ""
+    if not isinstance(value, tuple | list) or len(names) != len(_NAMES):
+        fault = "it is not a pair"
+    elif not all(isinstance(name, str) and name and name.isprintable() for name in names):
+        fault = "a name is not a text, is empty or has characters that are not printed"
+    elif names[0].casefold() == names[1].casefold():
+        fault = "both are the same, or differ only in case"
+    if fault:
+        raise InvalidInputError(f"names: {fault}; name both sides, such as ('old', 'new')")
     return names[0], names[1]
+
+
+def _listed(value: object) -> object:
+    """A list of names; a label of pandas that is a number is named by its text."""
+    if not isinstance(value, str | int | list | tuple):
+        return value
+    names = cast("Sequence[object]", (value,) if isinstance(value, str | int) else value)
+    return [str(each) if type(each) is int else each for each in names]
+
+
+def _plain(value: Any) -> Any:
+    """A value, and what it holds, without the types of NumPy."""
+    if isinstance(value, Mapping):
+        content = cast("Mapping[object, object]", value)
+        return {name: _plain(each) for name, each in content.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in cast("Sequence[object]", value)]
+    kind = cast("Any", type(value))
+    if kind.__module__ != "numpy":
+        return value
+    return str(value) if kind.__name__ == "datetime64" else value.tolist()

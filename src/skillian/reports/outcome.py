@@ -56,15 +56,15 @@ class Format(StrEnum):
             ValueError: No format has this suffix; the message names the suffixes.
         """
         suffix = path.suffix.lower()
-        if suffix and suffix not in _BY_SUFFIX:
-            known = ", ".join(_BY_SUFFIX)
+        if suffix and suffix not in BY_SUFFIX:
+            known = ", ".join(BY_SUFFIX)
             raise ValueError(
                 f"no report format has the suffix {suffix!r}; supported suffixes: {known}"
             )
-        return _BY_SUFFIX.get(suffix, cls.TABLE)
+        return BY_SUFFIX.get(suffix, cls.TABLE)
 
 
-_BY_SUFFIX = {
+BY_SUFFIX = {
     ".txt": Format.TABLE,
     ".json": Format.JSON,
     ".md": Format.MARKDOWN,

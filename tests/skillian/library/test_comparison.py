@@ -11,6 +11,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 import pytest
@@ -195,7 +197,7 @@ def test_dates_that_python_does_not_have_are_texts(tmp_path: Path) -> None:
 def test_a_report_of_an_unknown_suffix_is_refused(
     found: skillian.Comparison, tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match="suffix"):
+    with pytest.raises(InvalidInputError, match=r"suffixes: \.json, "):
         found.report(tmp_path / name)
 
 
@@ -280,10 +282,20 @@ def test_measures_without_differences_have_no_groups(tmp_path: Path) -> None:
         ({"ignore": "name"}, 1),
         ({"where": {"id": [1, 2]}}, 1),
         ({"where": {"id": {"lt": 2}}}, 0),
+        ({"where": {"id": [np.int64(1), np.int64(2)]}}, 1),
+        ({"where": {"id": np.array([2, 3])}}, 2),
+        ({"where": {"amount": {"gt": 2}}}, 1),
+        ({"where": {"amount": np.float64(2)}}, 1),
     ],
 )
 def test_an_option_is_that_of_a_saved_comparison(options: Any, differing: int) -> None:
     assert skillian.compare(OLD, NEW, key=["id"], **options).counts["differing"] == differing
+
+
+def test_a_label_of_pandas_may_be_a_number() -> None:
+    frame = pd.DataFrame([[1, 2], [2, 3]])
+    found = skillian.compare(frame, frame.assign(**{"1": [2, 4]}).drop(columns=1), key=0)
+    assert found.counts["differing"] == 1
 
 
 def test_columns_with_other_names_are_mapped() -> None:
@@ -298,7 +310,8 @@ def test_columns_with_other_names_are_mapped() -> None:
     ("options", "words"),
     [
         ({"kye": "id"}, r"no option 'kye'; did you mean 'key'\? options: key, "),
-        ({"key": 5}, "key: it is not a list"),
+        ({"key": 5}, "no column '5'; columns, nearest"),
+        ({"key": 5.5}, "key: it is not a list"),
         ({"absolute": "much"}, "rules.all.absolute: it is not a number"),
         ({"absolute": -1}, "rules.all.absolute: "),
         ({"rules": {"all": {"abs": 1}}}, "rules.all.abs: there is no .*, nearest first: absolute"),
@@ -310,9 +323,11 @@ def test_columns_with_other_names_are_mapped() -> None:
         ({"measures": "amount", "key": "id"}, "`key` compares whole rows, without `measures`"),
         ({"accept": "name"}, "`name` is not of the form `schema:COLUMN`"),
         ({"multiset": True, "key": "id"}, "takes no key columns"),
-        ({"names": ("x", "x")}, "name both sides, such as"),
-        ({"names": "ab"}, "name both sides, such as"),
-        ({"names": ("x", 1)}, "name both sides, such as"),
+        ({"names": ("x", "X")}, "differ only in case; name both sides, such as"),
+        ({"names": "ab"}, "not a pair; name both sides, such as"),
+        ({"names": ("x", 1)}, "not a text, .*; name both sides, such as"),
+        ({"names": ("x\n", "y")}, "not printed; name both sides, such as"),
+        ({"where": {"amount": "much"}}, "takes a number such as"),
         ({"where": {"id": [99]}}, "Neither .* nor b has rows that meet the filters"),
         ({"sources": "nowhere.yaml"}, "nowhere.yaml"),
     ],

@@ -32,6 +32,7 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
     "lt": exp.LT,
 }
 _UNLIMITED = "numeric"
+_WITH_FLOATS = frozenset({"duckdb", "postgres"})
 _KNOWN = f"operators: {', '.join(('ne', *_ORDER, 'between'))}"
 
 MAX_VALUES = 1000
@@ -239,11 +240,20 @@ def filtered_rows(
 
 
 def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
-    """The value that a filter tests: also a number without a limit, which cannot be read."""
+    """The value that a filter tests: also numbers that are no dimension.
+
+    These are numbers without a limit, which cannot be read, and floats where the database compares
+    their exact values with those of the filter, NaN and infinities too.
+    """
     definition = source.definition.dimensions.get(name)
     column = None if definition is None else source.column_of(definition.column)
-    if definition is None or column is None or source.columns[column].sql != _UNLIMITED:
+    if definition is None or column is None:
         return source.dimension(name, parameters)
     if definition.type or definition.normalise or definition.values:
         return source.dimension(name, parameters)
-    return Term(name, sql.column(column, "source"), ColumnType("decimal", _UNLIMITED))
+    kind = source.columns[column]
+    if kind.sql == _UNLIMITED:
+        kind = ColumnType("decimal", _UNLIMITED)
+    elif kind.kind != "float" or source.connector.dialect not in _WITH_FLOATS:
+        return source.dimension(name, parameters)
+    return Term(name, sql.column(column, "source"), kind)
