@@ -56,7 +56,7 @@ _NAMED: dict[str, CellKind] = {
 _BINARY = re.compile(r"(?:TINY|MEDIUM|LONG)?BLOB|(?:VAR)?BINARY(?:\(\d+\))?")
 _TIME = re.compile(r"TIME(?:_NS)?(?:\(\d\))?(?: WITHOUT TIME ZONE)?")
 _NUMBER = re.compile(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(-?\d+)\)")
-_NESTED = re.compile(r".*\[\d*\]|(?:STRUCT|MAP|UNION|ARRAY)\b.*", re.DOTALL)
+_NESTED = re.compile(r".*\[\d*\]|(?:STRUCT|MAP|UNION|ARRAY|VARIANT)\b.*", re.DOTALL)
 # Of ClickHouse only nine digits without a zone: others are read as microseconds, or refused.
 _NANOS = re.compile(r".*_NS|DATETIME64\(9\)|NULLABLE\(DATETIME64\(9\)\)")
 _SINGLE = frozenset({"FLOAT", "REAL", "FLOAT4", "FLOAT32"})

@@ -236,6 +236,8 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("'{\"a\": true}'::JSON", "'{\"a\": 1}'::JSON", False),
         ("'{\"a\": 12345678901234567890.1}'::JSON", "'{\"a\": 12345678901234567890.2}'", False),
         ("[1, 2]", "[2, 1]", False),
+        ("5::VARIANT", "'5'::VARIANT", False),
+        ("5::VARIANT", "5::BIGINT::VARIANT", True),
     ),
     ("csv", "postgres"): (
         ("t", "true", True),
