@@ -71,7 +71,11 @@ def _of_pandas(frame: Any, name: str) -> Frame:
 
 
 def _arrow_of(frame: Any) -> Any:
-    """The rows of any other data frame; of types that Arrow does not have, it tells nothing."""
+    """The rows of any other data frame.
+
+    Raises:
+        ArrowInvalid: It has names or types that Arrow would change without a word.
+    """
     room = _room(frame)
     if room == "polars":
         for column, kind in frame.schema.items():
