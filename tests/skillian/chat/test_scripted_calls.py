@@ -179,7 +179,7 @@ def test_what_no_clause_reads_is_left_to_the_model(
     assert [each.text for each in turn.losses() if each.readings] == []
     for kind, wrong in _wrong(call, QUERY, words.within(["erp"])):
         turn = _turn(asked, (QUERY, wrong), Earlier(), words)
-        assert turn.losses() or next(turn.choices(), ""), (kind, wrong)
+        assert len(turn.losses()) + len([*turn.choices()]) > 0, (kind, wrong)
 
 
 @pytest.mark.parametrize("part", ["not Germany and web", "without Germany or web"])
