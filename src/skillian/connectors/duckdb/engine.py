@@ -59,7 +59,7 @@ SET allowed_configs = ['disabled_optimizers'];
 SET lock_configuration = true;
 """
 # A sum of integers of 128 bits is one itself, and is then cast.
-_OVERFLOW = r"Out of Range Error: .*Overflow in|Could not cast value -?[0-9.]+ to DECIMAL\(38"
+_OVERFLOW = re.compile(r"Overflow in|Could not cast value -?[0-9.]{1,64} to DECIMAL\(38")
 _SPILLED = "duckdb_temp_"
 """Begins the names of DuckDB's temporary files."""
 _TYPES: dict[Kind, str] = {
@@ -264,7 +264,8 @@ class DuckDBEngine:
             return f"{self.name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):
             return f"{self.name}: the statement reads a file outside its data, which is not allowed"
-        if re.search(_OVERFLOW, str(error)):
+        is_number = isinstance(error, duckdb.OutOfRangeException | duckdb.ConversionException)
+        if is_number and _OVERFLOW.search(str(error)):
             return f"{self.name}: {TOO_LARGE}"
         text = str(error).partition("\n")[0]
         for path, name in self._setup.paths.items():
