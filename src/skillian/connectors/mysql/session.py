@@ -95,6 +95,12 @@ class MySQLSession(StateSession):
         self.batch()
         return columns_by_name(self.columns)
 
+    def grants(self) -> list[str]:
+        """The rights of the user and of its roles, as statements."""
+        with self._connected().cursor() as cursor:
+            cursor.execute("SHOW GRANTS")
+            return [row[0] for row in cursor.fetchall()]
+
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
         text = for_driver(statement)

@@ -173,6 +173,8 @@ def compare_schemas(
         QueryError: A table cannot be read.
     """
     ignored = {name.casefold() for name in ignore}
+    forbidden = tuple(_forbidden((a, b), ignored, mapping, names))
+    ignored |= {name.casefold() for each in forbidden for name in _folds_of(each)}
     columns_a, columns_b = (
         [name for name in table.columns if name.casefold() not in ignored] for table in (a, b)
     )
@@ -183,6 +185,7 @@ def compare_schemas(
     taken = {*paired.values()}
     only_in_b = tuple(_column(b, name) for name in columns_b if name not in taken)
     differences = (
+        *forbidden,
         *(_missing(column, names, in_a=True) for column in only_in_a),
         *(_missing(column, names, in_a=False) for column in only_in_b),
         *(each for pair in pairs for each in _of_pair(pair, (a, b), names)),
@@ -278,6 +281,24 @@ def _guessed(a: SchemaColumn, b: SchemaColumn) -> Relation:
     if "text" in families and not families & _READ_AS_TEXT:
         return _EQUIVALENT  # a file has no other type for it
     return Relation("differs")
+
+
+def _forbidden(
+    tables: tuple[Table, Table],
+    ignored: Collection[str],
+    mapping: Mapping[str, str] | None,
+    names: tuple[str, str],
+) -> Iterator[SchemaDifference]:
+    """Yield the columns that there is no right to read, whose types may differ or not exist."""
+    back = {other: one for one, other in (mapping or {}).items()}
+    partners = mapping or {}, back
+    for index, table in enumerate(tables):
+        for name in table.forbidden:
+            if name.casefold() not in ignored:
+                other = partners[index].get(name, name)
+                sentence = f"there is no right to read column {name!r} of {names[index]}"
+                columns = (other, name) if index else (name, other)
+                yield SchemaDifference("column", *columns, sentence, is_finding=True)
 
 
 def _missing(column: SchemaColumn, names: tuple[str, str], *, in_a: bool) -> SchemaDifference:

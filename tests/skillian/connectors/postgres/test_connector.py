@@ -125,7 +125,7 @@ async def test_the_catalogue_has_all_relations_with_their_types(
     ]
 
 
-async def test_the_catalogue_has_only_what_the_role_may_read(
+async def test_the_catalogue_says_what_the_role_may_not_read(
     postgres_database: Database, postgres_reader: str
 ) -> None:
     postgres_database.execute(
@@ -136,8 +136,13 @@ async def test_the_catalogue_has_only_what_the_role_may_read(
         " reader; GRANT SELECT ON mine.first TO reader; ALTER ROLE reader SET search_path = mine"
     )
     connector = PostgresConnector.from_url("books", postgres_reader, FOLDER)
-    found = [(table.schema, table.name, [*table.columns]) for table in await connector.catalog()]
-    assert found == [("mine", "first", ["x"]), ("public", "seen", ["x"])]
+    tables = await connector.catalog()
+    readable = [each for each in tables if each.is_readable]
+    found = [(each.schema, each.name, [*each.columns], each.forbidden) for each in readable]
+    assert found == [("mine", "first", ["x"], ()), ("public", "seen", ["x"], ("hidden",))]
+    assert [each.name for each in tables if not each.is_readable] == ["unseen", "t"]
+    with pytest.raises(QueryError, match=r"no right to read table 'public\.unseen'"):
+        list(tables[2].columns)
     assert await rows_of(connector, "SELECT * FROM first") == []
     await connector.aclose()
 

@@ -10,6 +10,7 @@ import pytest
 from tests.skillian.data.tables.comparing import compare
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.mysql import Database
+from tests.support.postgres import Database as Postgres
 
 from skillian.data.declare.rules import Rule, Rules
 
@@ -56,6 +57,28 @@ async def test_a_key_is_proposed(mysql_database: Database) -> None:
     result = await compare(*(f"{mysql_database.url}#{side}" for side in "ab"))
     assert (result.key.columns, result.key.origin) == (("order_no", "line_no"), "profile")
     assert result.rows.are_equal
+
+
+@pytest.mark.parametrize("question", [{}, {"multiset": True}])
+async def test_a_column_without_the_right_to_read_it_is_not_called_equal(
+    postgres_database: Postgres, postgres_reader: str, question: dict[str, Any]
+) -> None:
+    for side in "ab":
+        postgres_database.execute(
+            f"CREATE TABLE {side} (id INT, v TEXT, hidden TEXT, PRIMARY KEY (id));"  # noqa: S608 - ours
+            f"INSERT INTO {side} VALUES (1, 'x', '{side}');"
+            f"GRANT SELECT (id, v) ON {side} TO reader"
+        )
+    reader = [f"{postgres_reader}#{side}" for side in "ab"]
+    for names in (reader, [f"{postgres_database.url}#a", reader[1]]):
+        result = await compare(*names, **question)
+        assert result.rows.are_equal
+        assert not result.equal
+        assert [(each.column, each.side) for each in result.not_compared] == [("hidden", "both")]
+        assert not result.schema.differences
+        assert result.coverage.left_out == ("hidden",)
+    result = await compare(*names, **question, ignore=("hidden",))
+    assert result.equal
 
 
 # The columns, the engine, rows that are inserted one after the other, and those that stay.
