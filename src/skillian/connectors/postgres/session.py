@@ -45,6 +45,9 @@ SET LOCAL statement_timeout = {milliseconds};
 SET LOCAL idle_in_transaction_session_timeout = '1min';
 SET LOCAL TimeZone = 'UTC';
 SET LOCAL DateStyle = 'ISO, YMD';
+SET LOCAL IntervalStyle = 'postgres';
+SET LOCAL bytea_output = 'hex';
+SET LOCAL quote_all_identifiers = off;
 SET LOCAL extra_float_digits = 1;
 SET LOCAL standard_conforming_strings = on
 """

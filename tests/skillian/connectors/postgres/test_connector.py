@@ -2,6 +2,7 @@ import asyncio
 import os
 import signal
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from sqlglot import exp
@@ -55,6 +56,22 @@ async def test_any_password_can_be_part_of_the_url(
         connector = PostgresConnector.from_url("books", written, FOLDER)
         assert await rows_of(connector, "SELECT current_user::text AS x") == [{"x": "reader"}]
         await connector.aclose()
+
+
+async def test_values_have_one_text_whatever_the_settings_of_a_session(
+    postgres_database: Database,
+) -> None:
+    settings = ("intervalstyle=iso_8601", "bytea_output=escape", "quote_all_identifiers=on")
+    url = f"{postgres_database.url}&options={quote(' '.join(f'-c{each}' for each in settings))}"
+    connector = PostgresConnector.from_url("books", url, FOLDER)
+    statement = """SELECT CAST(INTERVAL '1 day 2 hours' AS TEXT) AS i,
+        CAST(TO_JSON(ARRAY[CAST('a' AS BYTEA)]) AS TEXT) AS b, CAST('a' AS BYTEA) AS c"""
+    assert await rows_of(connector, statement) == [
+        {"i": "1 day 02:00:00", "b": r'["\\x61"]', "c": "\\x61"}
+    ]
+    types = [kind.sql for kind in (await connector.describe(statement)).values()]
+    assert types == ["text", "text", "bytea"]
+    await connector.aclose()
 
 
 async def test_a_list_of_texts_can_be_looked_up_in_an_index(
