@@ -16,6 +16,7 @@ from skillian.connectors.mysql.types import column_type
 from skillian.connectors.servers import CannotConnectError, StateServerConnector
 from skillian.errors import QueryError, UnavailableError
 
+_FORM = "mysql://user:password@host:3306/database"
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _CATALOG = """
 SELECT table_schema AS table_schema, table_name AS table_name, column_name AS column_name,
@@ -74,15 +75,19 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
 
         Options after a `?` are `unix_socket`, or `ssl_ca` (which turns on the check of the
         server's certificate), `ssl_cert` and `ssl_key`; their paths are relative to `folder`.
-        Raises `UnavailableError` for a malformed URL.
+        Raises `UnavailableError` for a malformed URL, and for one that names no database, since
+        tables of several may have one name.
         """
         try:
-            return cls(login_of(url, folder), name)
+            login = login_of(url, folder)
         except ValueError:
             raise UnavailableError(
-                f"connection {name!r}: its URL is not mysql://user:password@host:3306/database;"
+                f"connection {name!r}: its URL is not {_FORM};"
                 f" after a ? it may have {', '.join(_OPTIONS)}"
             ) from None
+        if login["database"] is None:
+            raise UnavailableError(f"connection {name!r}: its URL names no database; write {_FORM}")
+        return cls(login, name)
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default schema first."""

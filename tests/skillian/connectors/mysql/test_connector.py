@@ -192,7 +192,7 @@ async def test_a_certificate_is_checked_against_ssl_ca() -> None:
             WHERE variable_name = 'ssl_cipher'
         """
         for options, works in (("", True), ("?ssl_ca=ca.pem", True), ("?ssl_ca=other.pem", False)):
-            url = f"mysql://root@localhost:{port}/{options}"
+            url = f"mysql://root@localhost:{port}/mysql{options}"
             connector = MySQLConnector.from_url("books", url, server.folder)
             if works:
                 rows = await connector.run(statement, {})
