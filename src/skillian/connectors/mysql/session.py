@@ -20,8 +20,9 @@ from skillian.errors import QueryError
 BATCH_ROWS = 8192
 CONNECT_SECONDS = 10
 
-# Strict, and without the modes that change what a quote, `||` or a backslash means.
-_SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE"
+# Strict, and without the modes that change what a quote, `||` or a backslash means, or that take
+# stored dates such as 0000-00-00 and 2024-00-15 for one when they are grouped.
+_SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO"
 # The collation is that of `CAST(x AS CHAR)`: bytes, trailing spaces included. Only the first
 # max_sort_length bytes of a long text take part in sorting and grouping: 64 KiB rather than 1024,
 # with room for several such keys. The server's own limit would cut a result without an error.

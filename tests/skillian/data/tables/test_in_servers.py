@@ -13,6 +13,7 @@ from tests.support.mysql import Database
 from tests.support.postgres import Database as Postgres
 
 from skillian.data.declare.rules import Rule, Rules
+from skillian.data.declare.sources import Connections, registry_of
 
 
 @pytest.fixture
@@ -57,6 +58,25 @@ async def test_a_key_is_proposed(mysql_database: Database) -> None:
     result = await compare(*(f"{mysql_database.url}#{side}" for side in "ab"))
     assert (result.key.columns, result.key.origin) == (("order_no", "line_no"), "profile")
     assert result.rows.are_equal
+
+
+async def test_dates_that_do_not_exist_are_not_null_and_not_the_same(
+    mysql_database: Database,
+) -> None:
+    days = "('0000-00-00', 1), ('2024-00-15', 2), ('2024-01-00', 3), ('2024-01-01', 4)"
+    mysql_database.execute(
+        "SET sql_mode = ''; CREATE TABLE t (day DATE, n INT, PRIMARY KEY (day));"
+        f"INSERT INTO t VALUES {days}"  # noqa: S608 - ours
+    )
+    table = f"{mysql_database.url}#t"
+    result = await compare(table, table)
+    assert (result.proof.place, result.rows.matched) == ("database", 4)
+    result = await compare(table, table, key=("n",), columns=("n",), filters={"day": None})
+    assert result.rows.rows_a == 0
+    async with Connections(registry_of({"t": mysql_database.url}, {}, Path())) as opened:
+        connector = opened.get("t")
+        grouped = "SELECT CAST(day AS CHAR) AS day, COUNT(*) AS n FROM t GROUP BY t.day"
+        assert len((await connector.run(grouped, {})).to_pylist()) == 4
 
 
 @pytest.mark.parametrize("question", [{}, {"multiset": True}])
