@@ -125,9 +125,12 @@ class SchemaDiff(Record):
         )
         return replace(self, differences=known)
 
-    def without_findings(self) -> "SchemaDiff":
-        """The same differences, none of which is a finding."""
-        notes = tuple(replace(each, is_finding=False) for each in self.differences)
+    def about(self, a: Collection[str], b: Collection[str]) -> "SchemaDiff":
+        """The same differences; only those of these columns of a and b are findings."""
+        notes = tuple(
+            each if each.column_a in a or each.column_b in b else replace(each, is_finding=False)
+            for each in self.differences
+        )
         return replace(self, differences=notes)
 
     @property
