@@ -99,6 +99,18 @@ async def test_a_column_without_the_right_to_read_it_is_not_called_equal(
     assert result.equal
 
 
+async def test_a_table_with_more_columns_than_postgres_returns_is_staged(
+    postgres_database: Postgres,
+) -> None:
+    columns = ", ".join(f"c{index} SMALLINT" for index in range(560))
+    for side, value in (("a", 7), ("b", 8)):
+        postgres_database.execute(f"CREATE TABLE {side} (id INT PRIMARY KEY, {columns})")
+        rows = f"(1, 7), (2, {value})"
+        postgres_database.execute(f"INSERT INTO {side} (id, c0) VALUES {rows}")  # noqa: S608 - ours
+    result = await compare(*(f"{postgres_database.url}#{side}" for side in "ab"))
+    assert (result.rows.matched, result.rows.differing) == (1, 1)
+
+
 # The columns, the engine, rows that are inserted one after the other, and those that stay.
 MERGED = {
     "ReplacingMergeTree": (
