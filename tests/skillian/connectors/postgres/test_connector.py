@@ -4,6 +4,7 @@ import signal
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
 from sqlglot import exp
 from tests.skillian.connectors.databases import of_postgres
@@ -181,6 +182,22 @@ async def test_a_sum_of_too_many_digits_says_what_to_do(
     assert (await postgres_connector.run(statement.format("1e7"), {})).num_rows == 1
     with pytest.raises(QueryError, match=r"more than 38 digits; .* `expression` that rounds"):
         await postgres_connector.run(statement.format("6e7"), {})
+
+
+async def test_what_a_value_or_a_lock_prevents_says_what_to_do(
+    postgres_database: Database,
+) -> None:
+    postgres_database.execute("CREATE TABLE t (x int); CREATE VIEW v AS SELECT 1 / (x - x) FROM t")
+    postgres_database.execute("INSERT INTO t VALUES (1)")
+    url = f"{postgres_database.url}&options={quote('-c lock_timeout=1')}"
+    connector = PostgresConnector.from_url("books", url, FOLDER)
+    with pytest.raises(QueryError, match="division by zero; an expression fails with a value"):
+        await connector.run("SELECT * FROM v", {})
+    with psycopg.connect(postgres_database.url) as other:
+        other.execute("LOCK TABLE t")
+        with pytest.raises(QueryError, match="locked by another session; try again"):
+            await connector.run("SELECT x FROM t", {})
+    await connector.aclose()
 
 
 async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) -> None:

@@ -14,6 +14,7 @@ from tests.support.postgres import Database as Postgres
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections, registry_of
+from skillian.errors import InvalidInputError
 
 
 @pytest.fixture
@@ -109,6 +110,36 @@ async def test_a_table_with_more_columns_than_postgres_returns_is_staged(
         postgres_database.execute(f"INSERT INTO {side} (id, c0) VALUES {rows}")  # noqa: S608 - ours
     result = await compare(*(f"{postgres_database.url}#{side}" for side in "ab"))
     assert (result.rows.matched, result.rows.differing) == (1, 1)
+
+
+TEXTS = {
+    "inet": ("1.2.3.4", "1.2.3.4/24", "::1"),
+    "macaddr": ("08:00:2b:01:02:03", "08:00:2b:01:02:04", "08:00:2b:01:02:05"),
+    "bit varying(3)": ("1", "10", "01"),
+    '"char"': ("a", "b", " "),
+}
+
+
+async def test_values_with_one_text_are_keys(
+    postgres_database: Postgres, postgres_reader: str
+) -> None:
+    for number, (kind, keys) in enumerate(TEXTS.items()):
+        for side in "ab":
+            name, cells = f"{side}{number}", ("x", "y", side)
+            rows = ", ".join(f"('{k}', '{v}')" for k, v in zip(keys, cells, strict=True))
+            postgres_database.execute(
+                f"CREATE TABLE {name} (k {kind}, v TEXT); GRANT SELECT ON {name} TO reader;"  # noqa: S608 - ours
+                f"INSERT INTO {name} VALUES {rows}, (NULL, 'z')"
+            )
+        a = f"{postgres_database.url}#a{number}"
+        for url in (postgres_database.url, postgres_reader):  # in the database, and copied
+            result = await compare(a, f"{url}#b{number}", key=("k",))
+            assert (kind, result.rows.matched, result.rows.differing) == (kind, 3, 1)
+    for kind in ("jsonb", "interval", "int4range"):
+        postgres_database.execute(f'CREATE TABLE "{kind}" (k {kind})')
+        name = f"{postgres_database.url}#{kind}"
+        with pytest.raises(InvalidInputError, match=f"rows cannot be matched by values of {kind}"):
+            await compare(name, name, key=("k",))
 
 
 # The columns, the engine, rows that are inserted one after the other, and those that stay.
