@@ -91,10 +91,6 @@ def test_texts_of_a_file_are_read_in_the_types_of_the_other_side(
     assert compared(str(file), f"{postgres}#t", columns=("x", "t")).rows.only_in_a == 2
 
 
-FINITE: tuple[dict[str, Any], ...]
-FINITE = ({"between": ["0001-01-01", "9999-12-31"]}, {"lte": "9999-12-31", "gt": "0001-01-01"})
-
-
 def test_the_advice_for_a_key_of_dates_that_do_not_exist_can_be_followed(store: Store) -> None:
     days = {"zero": "('0000-00-00'), ('2024-01-01')", "month": "('2024-00-15'), ('2024-01-01')"}
     for name, rows in days.items():
@@ -105,9 +101,13 @@ def test_the_advice_for_a_key_of_dates_that_do_not_exist_can_be_followed(store: 
         with pytest.raises(QueryError, match=message) as refused:
             compared(*pair, key=("day",))
         assert ("--where" in str(refused.value)) == (name == "zero")
-    table = f"{table}#zero"
+    table = f"{store('mysql')}#zero"
     limits = {"gte": "0001-01-01", "lte": "9999-12-31"}
     assert compared(table, table, key=("day",), filters={"day": limits}).rows.matched == 1
+
+
+FINITE: tuple[dict[str, Any], ...]
+FINITE = ({"between": ["0001-01-01", "9999-12-31"]}, {"lte": "9999-12-31", "gt": "0001-01-01"})
 
 
 def test_an_infinite_date_in_the_key_can_be_left_out_with_a_filter(store: Store) -> None:
