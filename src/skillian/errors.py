@@ -147,11 +147,20 @@ class UnreadableColumnError(QueryError):
         reason: What is wrong with the value.
         table: The table that the database reads for the result; empty if `column` is the result's.
         source: The source that the column belongs to; empty if that is not known yet.
+        is_beyond: Whether it is a date outside the years 1 to 9999, which a filter leaves out.
     """
 
     def __init__(
-        self, column: str, reason: str, remedy: str, *, table: str = "", source: str = ""
+        self,
+        column: str,
+        reason: str,
+        remedy: str,
+        *,
+        table: str = "",
+        source: str = "",
+        is_beyond: bool = False,
     ) -> None:
+        self.is_beyond = is_beyond
         self.column = column
         self.reason = reason
         self.table = table
@@ -162,18 +171,25 @@ class UnreadableColumnError(QueryError):
 
     def of_key(self) -> QueryError:
         """The error for a column of the key, without which rows cannot be compared."""
+        limits = (f"{self.column}>=0001-01-01", f"{self.column}<=9999-12-31")
+        options = " ".join(f"--where '{limit}'" for limit in limits)
+        filtered = f" exclude these rows with {options}," if self.is_beyond else ""
         return QueryError(
             f"{self.source or f'table {self.table!r}'}: column {self.column!r} {self.reason}; it is"
-            " part of the key: compare by another key, exclude these rows with a filter (for dates"
-            f" --where '{self.column}<=9999-12-31'), or convert the column in the `query` of a"
-            " declared source"
+            f" part of the key: compare by another key,{filtered} or convert the column in the"
+            " `query` of a declared source, such as to a text"
         )
 
     def of(self, source: str, columns: Mapping[str, str]) -> "UnreadableColumnError":
         """The error for a source whose `columns` have these names in the result."""
         column = self.column if self.table else columns.get(self.column, self.column)
         return UnreadableColumnError(
-            column, self.reason, self._remedy, table=self.table, source=source
+            column,
+            self.reason,
+            self._remedy,
+            table=self.table,
+            source=source,
+            is_beyond=self.is_beyond,
         )
 
 

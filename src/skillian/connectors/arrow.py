@@ -1,5 +1,6 @@
 """The Arrow types of the rows of a statement, by the kinds of their columns."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ arrow: Any = pyarrow  # it carries no types
 
 Values = TypeVar("Values")
 
+_UNPARSED = re.compile(r"Failed to parse string: ('.*') as a scalar of type .*", re.DOTALL)
 _TYPES: dict[Kind, Any] = {
     "text": arrow.string(),
     "integer": arrow.int64(),
@@ -70,10 +72,14 @@ def batch_of(
             arrays.append(array(each, kind))
         except (arrow.ArrowInvalid, ValueError, TypeError, ArithmeticError) as error:
             goal = expected.format(sql=kind.sql, type=result_type(kind))
+            text = _UNPARSED.fullmatch(str(error))
             raise UnreadableColumnError(
                 name,
-                f"holds a value that is not {goal}: {error}",
+                f"holds {text[1]}, which is not {goal}"
+                if text
+                else f"holds a value that is not {goal}: {error}",
                 "declare `type: text` for its dimension",
+                is_beyond=text is not None and text[1].startswith("'0000-00-00"),
             ) from None
     batch: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(named))
     return batch

@@ -104,8 +104,9 @@ class Table:
     Attributes:
         schema: Its schema.
         name: Its name.
-        columns: The types of its columns.
+        columns: The types of the columns that may be read.
         declared: What else the catalogue says about columns; one that is absent has no declaration.
+            It has those too that there is no right to read.
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
@@ -123,6 +124,16 @@ class Table:
     is_text: bool = False
 
     @property
+    def is_readable(self) -> bool:
+        """Whether any of its columns can be read."""
+        return not isinstance(self.columns, UnreadableColumns)
+
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """The columns that there is no right to read."""
+        return tuple(name for name in self.declared if name not in self.columns)
+
+    @property
     def primary_key(self) -> tuple[str, ...]:
         """The columns of the primary key, in its order; empty if none is known."""
         keys = {each.key: name for name, each in self.declared.items() if each.key}
@@ -136,21 +147,30 @@ class Table:
 
 
 def tables_of(
-    engine: str, columns: Iterable[tuple[str, str, str, ColumnType, Declaration]]
+    engine: str, columns: Iterable[tuple[str, str, str, ColumnType | None, Declaration]]
 ) -> tuple[Table, ...]:
     """The tables of a catalogue's rows, in their order.
 
     Args:
         engine: The engine that the names of types are those of.
-        columns: Schema, table, column, type, and what else the catalogue says.
+        columns: Schema, table, column, type, and what else the catalogue says. The type is None
+            for a column that there is no right to read.
     """
     tables: dict[tuple[str, str], tuple[dict[str, ColumnType], dict[str, Declaration]]] = {}
     for schema, table, column, kind, declaration in columns:
         kinds, declared = tables.setdefault((schema, table), ({}, {}))
-        kinds[column], declared[column] = kind, declaration
+        declared[column] = declaration
+        if kind is not None:
+            kinds[column] = kind
     return tuple(
-        Table(schema, name, kinds, declared, engine)
+        Table(schema, name, kinds or _no_right(schema, name), declared, engine)
         for (schema, name), (kinds, declared) in tables.items()
+    )
+
+
+def _no_right(schema: str, table: str) -> UnreadableColumns:
+    return UnreadableColumns(
+        f"there is no right to read table {f'{schema}.{table}'!r}; ask for the right to SELECT"
     )
 
 

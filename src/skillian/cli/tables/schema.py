@@ -161,7 +161,7 @@ async def _compared(
         binder = Binder(registry, connections)
         bound = await binder.bind(a), await binder.bind(b)
         one, other = bound[0].table, bound[1].table
-        known = {*one.columns, *other.columns}
+        known = {*one.columns, *one.forbidden, *other.columns, *other.forbidden}
         for name in ignore:
             if match_name(name, known) is None:
                 raise UnknownNameError("column", name, known)

@@ -1,6 +1,7 @@
 """MySQL and MariaDB, read only, on connections that are kept for the next statement."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -15,11 +16,13 @@ from skillian.connectors.mysql.types import column_type
 from skillian.connectors.servers import CannotConnectError, StateServerConnector
 from skillian.errors import QueryError, UnavailableError
 
+_FORM = "mysql://user:password@host:3306/database"
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _CATALOG = """
 SELECT table_schema AS table_schema, table_name AS table_name, column_name AS column_name,
     data_type AS data_type, column_type AS column_type, numeric_scale AS numeric_scale,
-    is_nullable AS is_nullable, collation_name AS collation_name
+    is_nullable AS is_nullable, collation_name AS collation_name,
+    FIND_IN_SET('select', privileges) > 0 AS readable
 FROM information_schema.columns
 WHERE table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')
 ORDER BY table_schema <=> DATABASE() DESC, CAST(table_schema AS CHAR), CAST(table_name AS CHAR),
@@ -39,6 +42,9 @@ SELECT constraint_schema AS table_schema, table_name AS table_name, check_clause
 FROM information_schema.check_constraints
 WHERE check_clause LIKE 'json_valid(%'
 """
+# Of a table of which the user may read some columns, the catalogue has only these.
+_OF_COLUMNS = re.compile(r"\bSELECT \(")
+_OTHERS = "(hidden columns)"
 _JSON_STORED = ("longtext", "utf8mb4_bin")
 
 
@@ -69,38 +75,53 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
 
         Options after a `?` are `unix_socket`, or `ssl_ca` (which turns on the check of the
         server's certificate), `ssl_cert` and `ssl_key`; their paths are relative to `folder`.
-        Raises `UnavailableError` for a malformed URL.
+        Raises `UnavailableError` for a malformed URL, and for one that names no database, since
+        tables of several may have one name.
         """
         try:
-            return cls(login_of(url, folder), name)
+            login = login_of(url, folder)
         except ValueError:
             raise UnavailableError(
-                f"connection {name!r}: its URL is not mysql://user:password@host:3306/database;"
+                f"connection {name!r}: its URL is not {_FORM};"
                 f" after a ? it may have {', '.join(_OPTIONS)}"
             ) from None
+        if login["database"] is None:
+            raise UnavailableError(f"connection {name!r}: its URL names no database; write {_FORM}")
+        return cls(login, name)
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default schema first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
         keys = {_names(row): row["position"] for row in (await self.run(_KEYS, {})).to_pylist()}
         json = await self._json_columns(rows)
-        return tables_of(
-            "mysql",
+        partly = await self._partly_hidden(dict.fromkeys(_names(row)[:2] for row in rows))
+        known = (
             (
-                (
-                    *_names(row),
-                    ColumnType("text", "json")
-                    if _names(row) in json
-                    else column_type(row["data_type"], row["column_type"], row["numeric_scale"]),
-                    Declaration(
-                        nullable=row["is_nullable"] == "YES",
-                        collation=row["collation_name"] or "",
-                        key=int(keys.get(_names(row), 0)),
-                    ),
-                )
-                for row in rows
-            ),
+                *_names(row),
+                _type_of(row, is_json=_names(row) in json) if row["readable"] else None,
+                Declaration(
+                    nullable=row["is_nullable"] == "YES",
+                    collation=row["collation_name"] or "",
+                    key=int(keys.get(_names(row), 0)),
+                ),
+            )
+            for row in rows
         )
+        hidden = ((*table, _OTHERS, None, Declaration()) for table in partly)
+        return tables_of("mysql", (*known, *hidden))
+
+    async def _partly_hidden(self, tables: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The tables of which the user may not read all columns, by rights to single columns."""
+        grants = [text for text in await self.read(MySQLSession.grants) if _OF_COLUMNS.search(text)]
+        hidden: list[tuple[str, str]] = []
+        for schema, table in tables:
+            if any(schema in text and table in text for text in grants):
+                name = ".".join(f"`{part.replace('`', '``')}`" for part in (schema, table))
+                try:
+                    await self.run(f"SELECT * FROM {name} LIMIT 0", {})  # noqa: S608 - of the catalogue
+                except QueryError:
+                    hidden.append((schema, table))
+        return hidden
 
     async def _json_columns(self, rows: Sequence[Mapping[str, Any]]) -> set[tuple[str, str, str]]:
         """MariaDB's columns of JSON among those of the catalogue."""
@@ -117,6 +138,12 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
             for schema, table, column in stored
             if (schema, table, f"json_valid(`{column.replace('`', '``')}`)") in clauses
         }
+
+
+def _type_of(row: Mapping[str, Any], *, is_json: bool) -> ColumnType:
+    if is_json:
+        return ColumnType("text", "json")
+    return column_type(row["data_type"], row["column_type"], row["numeric_scale"])
 
 
 def _names(row: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -66,6 +66,13 @@ def _normalize(node: exp.Normalize) -> exp.Expr:
     return known.else_(exp.cast(_as(unknown, "BIGINT"), "TEXT"))
 
 
+def _is(node: exp.Is) -> exp.Expr:
+    if not isinstance(node.expression, exp.Null):
+        return node
+    # Of a date that is NOT NULL, IS NULL would also find 0000-00-00.
+    return exp.NullSafeEQ(this=_inner(node.this), expression=exp.Null())
+
+
 def _count(node: exp.Count) -> exp.Expr:
     distinct = node.this
     if not isinstance(distinct, exp.Distinct) or len(distinct.expressions) != 1:
@@ -127,6 +134,7 @@ def _as(value: exp.Expr, goal: str) -> exp.Expr:
 _CHANGES: dict[type[exp.Expr], Change] = {
     exp.Count: _count,
     exp.IntDiv: f"CAST({QUOTIENT} AS {_WHOLE})",
+    exp.Is: _is,
     exp.Normalize: _normalize,
     exp.RegexpLike: _regexp_like,
     exp.StrToTime: _str_to_time,

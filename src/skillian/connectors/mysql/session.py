@@ -20,8 +20,9 @@ from skillian.errors import QueryError
 BATCH_ROWS = 8192
 CONNECT_SECONDS = 10
 
-# Strict, and without the modes that change what a quote, `||` or a backslash means.
-_SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE"
+# Strict, and without the modes that change what a quote, `||` or a backslash means, or that take
+# stored dates such as 0000-00-00 and 2024-00-15 for one when they are grouped.
+_SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO"
 # The collation is that of `CAST(x AS CHAR)`: bytes, trailing spaces included. Only the first
 # max_sort_length bytes of a long text take part in sorting and grouping: 64 KiB rather than 1024,
 # with room for several such keys. The server's own limit would cut a result without an error.
@@ -94,6 +95,12 @@ class MySQLSession(StateSession):
         self.start(f"SELECT * FROM ({statement}) AS described LIMIT 0", {})  # noqa: S608 - it is checked
         self.batch()
         return columns_by_name(self.columns)
+
+    def grants(self) -> list[str]:
+        """The rights of the user and of its roles, as statements."""
+        with self._connected().cursor() as cursor:
+            cursor.execute("SHOW GRANTS")
+            return [row[0] for row in cursor.fetchall()]
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""

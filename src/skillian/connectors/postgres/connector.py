@@ -74,7 +74,7 @@ class PostgresConnector(StateServerConnector[PostgresSession]):
         )
 
     async def catalog(self) -> tuple[Table, ...]:
-        """The relations that the role may read; those of the default schema first."""
+        """All relations; those of the default schema first."""
         return await self.read(PostgresSession.catalog)
 
     async def work(self, session: PostgresSession, work: Callable[[], T]) -> T:

@@ -115,7 +115,8 @@ class Parser:
         name, kind = self._columns[int(match["column"])]
         if kind.kind in _TIMES:
             reason = f"holds a {kind.sql} outside the years 1 to 9999"
-            return UnreadableColumnError(name, reason, "declare `type: text` for its dimension")
+            remedy = "declare `type: text` for its dimension"
+            return UnreadableColumnError(name, reason, remedy, is_beyond=True)
         reason = f"holds a value that cannot be read as {kind.sql}: {match['fault']}"
         remedy = "exclude such a value, for example by an `expression` with CASE"
         return UnreadableColumnError(name, reason, remedy)

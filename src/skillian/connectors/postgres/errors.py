@@ -23,6 +23,13 @@ _REFUSALS = {
     "SSL": "the server and its URL do not agree on encryption; check sslmode",
 }
 _UNREACHABLE = "the server cannot be reached; check that it runs, and host and port of its URL"
+_LOCKED = "55P03"
+_DATA = "22"
+"""The class of errors about values."""
+_EXPRESSION = (
+    "; an expression fails with a value, such as one of a view that is compared or of a declared"
+    " source: correct it, or leave out these rows with a filter"
+)
 _OVERFLOW = "numeric field overflow"
 
 
@@ -48,4 +55,8 @@ def explained(name: str, error: Exception, seconds: float) -> QueryError:
     if isinstance(error, psycopg.errors.NumericValueOutOfRange) and primary == _OVERFLOW:
         return QueryError(f"connection {name!r}: {TOO_LARGE}")
     text = primary or str(error).partition("\n")[0]
+    if state == _LOCKED:
+        text = "a table is locked by another session; try again when that has ended"
+    elif state.startswith(_DATA):
+        text += _EXPRESSION
     return QueryError(f"connection {name!r}: {text}")

@@ -45,6 +45,9 @@ SET LOCAL statement_timeout = {milliseconds};
 SET LOCAL idle_in_transaction_session_timeout = '1min';
 SET LOCAL TimeZone = 'UTC';
 SET LOCAL DateStyle = 'ISO, YMD';
+SET LOCAL IntervalStyle = 'postgres';
+SET LOCAL bytea_output = 'hex';
+SET LOCAL quote_all_identifiers = off;
 SET LOCAL extra_float_digits = 1;
 SET LOCAL standard_conforming_strings = on
 """
@@ -80,7 +83,7 @@ class PostgresSession(StateSession):
         self._holds_state = True
 
     def catalog(self) -> tuple[Table, ...]:
-        """The relations that the role may read; those of the default schema first."""
+        """All relations; those of the default schema first."""
         with self._transaction() as connection:
             return _catalog(connection)
 
@@ -90,7 +93,8 @@ class PostgresSession(StateSession):
         with self._transaction() as connection:
             columns = described(connection, text, {})
             if any(kind.sql == "numeric" for _, kind in columns):
-                columns = with_scales(columns, output_scales(statement, _catalog(connection)))
+                tables = [table for table in _catalog(connection) if table.is_readable]
+                columns = with_scales(columns, output_scales(statement, tables))
         return columns_by_name(columns)
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
@@ -186,9 +190,9 @@ def _catalog(connection: Connection) -> tuple[Table, ...]:
         "postgres",
         (
             (
-                *(schema, table, column, column_type(*kind)),
+                *(schema, table, column, column_type(*kind) if readable else None),
                 Declaration(declared, nullable, collation or "", key or 0),
             )
-            for schema, table, column, *kind, declared, nullable, collation, key in rows
+            for schema, table, column, *kind, declared, nullable, collation, key, readable in rows
         ),
     )

@@ -1,11 +1,11 @@
-"""PostgreSQL's types, and the tables a role may read."""
+"""PostgreSQL's types, and its tables."""
 
 from skillian.connectors.base import MAX_DIGITS, ColumnType, Kind
 
-# Every column of every relation that the role may read. A domain counts as its base type, with
-# the modifier (for numeric: precision and scale) of the innermost domain. Then what is declared:
-# the base type with its modifier, or the values of an enumeration; NOT NULL, which a view does not
-# say; the collation; and the position in the primary key.
+# Every column of every relation. A domain counts as its base type, with the modifier (for numeric:
+# precision and scale) of the innermost domain. Then what is declared: the base type with its
+# modifier, or the values of an enumeration; NOT NULL, which a view does not say; the collation; and
+# the position in the primary key. At the end, whether the role may read it.
 CATALOG = """
 WITH RECURSIVE base (domain, type, modifier, required) AS (
     SELECT oid, typbasetype, typtypmod, typnotnull
@@ -35,7 +35,9 @@ SELECT
         || CASE WHEN collation_.collisdeterministic THEN '' ELSE ' (nondeterministic)' END END,
     -- A primary key does not reach the tables that inherit, whose rows a query reads too.
     CASE WHEN relation.relkind = 'p' OR NOT relation.relhassubclass
-        THEN pg_catalog.array_position(key.indkey::int2[], attribute.attnum) + 1 END
+        THEN pg_catalog.array_position(key.indkey::int2[], attribute.attnum) + 1 END,
+    pg_catalog.has_schema_privilege(namespace.oid, 'USAGE')
+        AND pg_catalog.has_column_privilege(relation.oid, attribute.attnum, 'SELECT')
 FROM pg_catalog.pg_class AS relation
 JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
 JOIN pg_catalog.pg_attribute AS attribute ON attribute.attrelid = relation.oid
@@ -49,9 +51,9 @@ WHERE relation.relkind IN ('r', 'v', 'm', 'f', 'p')
     AND attribute.attnum > 0 AND NOT attribute.attisdropped
     AND namespace.nspname NOT IN ('pg_catalog', 'information_schema')
     AND namespace.nspname NOT LIKE 'pg\\_toast%' AND namespace.nspname NOT LIKE 'pg\\_temp%'
-    AND pg_catalog.has_schema_privilege(namespace.oid, 'USAGE')
-    AND pg_catalog.has_column_privilege(relation.oid, attribute.attnum, 'SELECT')
 ORDER BY
+    -- The search path skips a schema that the role may not use, but not a table.
+    NOT pg_catalog.has_schema_privilege(namespace.oid, 'USAGE'),
     namespace.nspname IS DISTINCT FROM pg_catalog.current_schema(),
     COALESCE(
         pg_catalog.array_position(pg_catalog.current_schemas(false), namespace.nspname), 1000

@@ -15,7 +15,7 @@ from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.groups import Place, choose_place
 from skillian.data.comparison.interpretation import Interpretation
-from skillian.data.comparison.plan import ComparisonPlan, Planner, unused_dimensions
+from skillian.data.comparison.plan import ComparisonPlan, Planner, Side, unused_dimensions
 from skillian.data.comparison.statement import Differences, keep_differences
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
@@ -219,7 +219,7 @@ class MeasureEngine:
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
         words = Interpretation(names, summary, top, limits)
-        schema = _compare_schemas(plan.a.source, plan.b.source, self._undeclared)
+        schema = _compare_schemas(plan, self._undeclared)
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
@@ -271,18 +271,34 @@ def _counted(summary: Summary) -> RowCounts:
     )
 
 
-def _compare_schemas(a: BoundSource, b: BoundSource, undeclared: Collection[str]) -> SchemaDiff:
+def _compare_schemas(plan: ComparisonPlan, undeclared: Collection[str]) -> SchemaDiff:
     """Compare the schemas of the tables of two sources.
 
-    The columns of a logical name belong together. A column on one side is a finding if both
-    sources are among `undeclared`, the whole tables; a declared source says what to compare.
+    The columns of a logical name belong together. What the comparison uses is a finding if both
+    sources are among `undeclared`; a declared source says what to compare.
     """
+    a, b = plan.a.source, plan.b.source
     mapping: dict[str, str] = {}
     for one, other in _common_columns(a, b):
         if one not in mapping and other not in mapping.values():
             mapping[one] = other
     diff = compare_schemas(a.table, b.table, mapping, names=(a.name, b.name))
-    return diff if {a.name, b.name} <= {*undeclared} else diff.without_findings()
+    if not {a.name, b.name} <= {*undeclared}:
+        return diff.about((), ())
+    return diff.about(*({*_columns(side, plan)} for side in (plan.a, plan.b)))
+
+
+def _columns(side: Side, plan: ComparisonPlan) -> Iterator[str]:
+    """Yield the columns of a side that a comparison uses."""
+    source = side.source
+    names = (*plan.align_on, *(each.dimension for each in side.where))
+    measures = (each.name for each in plan.measures)
+    for definition in (
+        *(source.definition.dimensions[name] for name in names),
+        *(source.definition.measures[name] for name in measures),
+    ):
+        if (column := source.column_of(definition.column)) is not None:
+            yield column
 
 
 def _common_columns(a: BoundSource, b: BoundSource) -> Iterator[tuple[str, str]]:

@@ -249,7 +249,10 @@ def find_table(where: str, name: str, tables: Tables) -> Table:
         if match is not None:
             return known[match]
     near = ", ".join(nearest(name, {*short})[:5]) or "none"
-    raise QueryError(f"{where}: there is no table {name!r} in its database; nearest: {near}")
+    # MySQL does not show which tables a user may not read.
+    is_sure = any(table.engine != "mysql" for table in tables.values())
+    doubt = "" if is_sure else ", or no right to read it"
+    raise QueryError(f"{where}: there is no table {name!r} in its database{doubt}; nearest: {near}")
 
 
 def _tables_of(source: str, query: exp.Select, tables: Tables) -> list[Table]:

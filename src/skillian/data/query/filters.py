@@ -20,7 +20,7 @@ from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, Term
 from skillian.data.query.unfit import is_empty, what_text_holds
-from skillian.data.sql.values import Record, Value, coerce
+from skillian.data.sql.values import Record, Value, coerce, is_comparable
 from skillian.errors import InvalidInputError, quoted
 
 Operator = Literal["in", "not_in", "gte", "gt", "lte", "lt"]
@@ -34,6 +34,8 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
 }
 _ORDERED_AS_TEXTS = frozenset({"text", "date", "other"})
 _UNLIMITED = "numeric"
+_NO_TYPE = '"NULL"'
+"""The type of a column of Parquet without any value."""
 _WITH_FLOATS = frozenset({"duckdb", "postgres"})
 _KNOWN = f"operators: {', '.join(('ne', *_ORDER, 'between'))}"
 
@@ -95,9 +97,11 @@ def condition_sql(
     def bound(item: Value) -> exp.Expr:
         # Texts are cast for engines that do not infer the type of a parameter.
         placeholder = parameters.bind(item)
-        if isinstance(item, str) and kind.kind != "text":  # a time with nanoseconds
-            return exp.cast(placeholder, kind.sql, dialect="duckdb")
-        return sql.as_text(placeholder) if kind.kind == "text" else placeholder
+        if not isinstance(item, str):
+            return placeholder
+        if kind.kind in {"text", "other"}:
+            return sql.as_text(placeholder)
+        return exp.cast(placeholder, kind.sql, dialect="duckdb")  # a time with nanoseconds
 
     if condition.operator in _ORDER:
         operator = _ORDER[condition.operator]
@@ -147,6 +151,10 @@ def _order(dimension: str, operator: Operator, value: object, kind: ColumnType) 
     if value is None or kind.kind == "boolean":
         raise InvalidInputError(
             f"filter on {dimension!r}: {quoted(value)} has no order for {operator!r}"
+        )
+    if kind.kind == "other":
+        raise InvalidInputError(
+            f"filter on {dimension!r}: filters do not order {kind.sql}; state values, or null"
         )
     return Condition(dimension, operator, (coerce(dimension, value, kind),))
 
@@ -273,10 +281,11 @@ def filtered_rows(
 
 
 def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
-    """The value that a filter tests: also numbers that are no dimension.
+    """The value that a filter tests: also of columns that are no dimension.
 
-    These are numbers without a limit, which cannot be read, and floats where the database compares
-    their exact values with those of the filter, NaN and infinities too.
+    Of numbers without a limit, which cannot be read, and of floats, the database compares the exact
+    values with those of the filter, NaN and infinities too; of UUIDs and times of day, the texts.
+    Of all others, a filter only tests whether there is a value.
     """
     definition = source.definition.dimensions.get(name)
     column = None if definition is None else source.column_of(definition.column)
@@ -284,9 +293,14 @@ def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
         return source.dimension(name, parameters)
     if definition.type or definition.normalise or definition.values:
         return source.dimension(name, parameters)
-    kind = source.columns[column]
+    dialect = source.connector.dialect
+    kind, value = source.columns[column], sql.column(column, "source")
     if kind.sql == _UNLIMITED:
-        kind = ColumnType("decimal", _UNLIMITED)
-    elif kind.kind != "float" or source.connector.dialect not in _WITH_FLOATS:
+        return Term(name, value, ColumnType("decimal", _UNLIMITED))
+    if kind.kind == "float":
+        return Term(name, value, kind if dialect in _WITH_FLOATS else ColumnType("other", kind.sql))
+    if kind.kind != "other" or kind.sql == _NO_TYPE:
         return source.dimension(name, parameters)
-    return Term(name, sql.column(column, "source"), kind)
+    # MySQL itself compares such values with texts.
+    is_text = is_comparable(kind) and dialect != "mysql"
+    return Term(name, sql.as_text(value) if is_text else value, kind)

@@ -131,8 +131,9 @@ def from_here(url: str) -> str:
 def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
     if name:
         return find_table(f"connection {connection!r}", name, by_name(tables))
-    if len(tables) == 1:
-        return tables[0]
+    readable = [table for table in tables if table.is_readable]
+    if len(readable) == 1:
+        return readable[0]
     listed = ", ".join(f"{table.schema}.{table.name}" for table in tables[:20]) or "none"
     raise InvalidInputError(
         f"name a table of {connection} after its URL, such as URL#table; its tables: {listed}"

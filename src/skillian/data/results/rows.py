@@ -160,6 +160,7 @@ class NotCompared(Record):
         side: The side that has it.
         reason: Why; it may name values.
         brief: The reason without values, where it names some.
+        remedy: How it can be used nevertheless.
     """
 
     json_names = "column side reason"
@@ -168,6 +169,10 @@ class NotCompared(Record):
     side: Side
     reason: str
     brief: str = ""
+    remedy: str = (
+        "to use it, convert it in the `query` of a declared source, such as SELECT CAST(id AS"
+        " BIGINT) AS id, amount FROM orders"
+    )
 
     @property
     def without_values(self) -> str:

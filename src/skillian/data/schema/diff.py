@@ -125,9 +125,12 @@ class SchemaDiff(Record):
         )
         return replace(self, differences=known)
 
-    def without_findings(self) -> "SchemaDiff":
-        """The same differences, none of which is a finding."""
-        notes = tuple(replace(each, is_finding=False) for each in self.differences)
+    def about(self, a: Collection[str], b: Collection[str]) -> "SchemaDiff":
+        """The same differences; only those of these columns of a and b are findings."""
+        notes = tuple(
+            each if each.column_a in a or each.column_b in b else replace(each, is_finding=False)
+            for each in self.differences
+        )
         return replace(self, differences=notes)
 
     @property
@@ -173,6 +176,8 @@ def compare_schemas(
         QueryError: A table cannot be read.
     """
     ignored = {name.casefold() for name in ignore}
+    forbidden = tuple(_forbidden((a, b), ignored, mapping, names))
+    ignored |= {name.casefold() for each in forbidden for name in _folds_of(each)}
     columns_a, columns_b = (
         [name for name in table.columns if name.casefold() not in ignored] for table in (a, b)
     )
@@ -183,6 +188,7 @@ def compare_schemas(
     taken = {*paired.values()}
     only_in_b = tuple(_column(b, name) for name in columns_b if name not in taken)
     differences = (
+        *forbidden,
         *(_missing(column, names, in_a=True) for column in only_in_a),
         *(_missing(column, names, in_a=False) for column in only_in_b),
         *(each for pair in pairs for each in _of_pair(pair, (a, b), names)),
@@ -278,6 +284,24 @@ def _guessed(a: SchemaColumn, b: SchemaColumn) -> Relation:
     if "text" in families and not families & _READ_AS_TEXT:
         return _EQUIVALENT  # a file has no other type for it
     return Relation("differs")
+
+
+def _forbidden(
+    tables: tuple[Table, Table],
+    ignored: Collection[str],
+    mapping: Mapping[str, str] | None,
+    names: tuple[str, str],
+) -> Iterator[SchemaDifference]:
+    """Yield the columns that there is no right to read, whose types may differ or not exist."""
+    back = {other: one for one, other in (mapping or {}).items()}
+    partners = mapping or {}, back
+    for index, table in enumerate(tables):
+        for name in table.forbidden:
+            if name.casefold() not in ignored:
+                other = partners[index].get(name, name)
+                sentence = f"there is no right to read column {name!r} of {names[index]}"
+                columns = (other, name) if index else (name, other)
+                yield SchemaDifference("column", *columns, sentence, is_finding=True)
 
 
 def _missing(column: SchemaColumn, names: tuple[str, str], *, in_a: bool) -> SchemaDifference:

@@ -13,6 +13,7 @@ from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from uuid import UUID
 
 from sqlglot import exp
 
@@ -29,6 +30,7 @@ _SAFE_INTEGER = 2**53
 _MOMENTS = frozenset({"date", "timestamp", "timestamptz"})
 _FRACTION = re.compile(r"[.,]([0-9]*)")
 _MICROSECONDS, _NANOSECONDS = 6, 9  # digits after the point
+_TIME = re.compile(r"TIME(?:\(\d\))?(?: WITHOUT TIME ZONE)?")
 _BOOLEANS = {"true": True, "false": False}
 _EXPECTED: dict[Kind, str] = {
     "integer": "a whole number",
@@ -50,10 +52,12 @@ def coerce(name: str, value: object, kind: ColumnType) -> Value:
     Raises `InvalidInputError` with the dimension, the value and what the dimension accepts.
     """
     try:
+        if kind.kind == "other":
+            return _other(value, kind)
         typed = _COERCIONS[kind.kind](value)
         return typed if _fits_microseconds(value, kind) else str(value).replace(",", ".")
     except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
-        expected = _EXPECTED.get(kind.kind, "no value")
+        expected = _EXPECTED.get(kind.kind) or _expected(kind)
         raise InvalidInputError(
             f"{name!r} ({kind.sql}) takes {expected}, not {quoted(value)}"
         ) from None
@@ -128,6 +132,31 @@ def python_value(value: Any, kind: Kind) -> object:
     if kind == "integer":  # integers of two widths are compared as decimals without a fraction
         return int(value)
     return bool(value) if kind == "boolean" else value  # MySQL returns numbers for it
+
+
+def is_comparable(kind: ColumnType) -> bool:
+    """Whether values of a type of kind `other` have one text each, with which filters compare."""
+    return kind.sql.upper() == "UUID" or _TIME.fullmatch(kind.sql.upper()) is not None
+
+
+def _other(value: object, kind: ColumnType) -> str:
+    """The text of a UUID or a time; raises `ValueError` for any other type."""
+    if not is_comparable(kind):
+        raise ValueError
+    if kind.sql.upper() == "UUID":
+        return str(UUID(str(value)))
+    moment = time.fromisoformat(str(value).strip())
+    if moment.tzinfo is not None:
+        raise ValueError
+    text = moment.isoformat()
+    return text.rstrip("0") if moment.microsecond else text
+
+
+def _expected(kind: ColumnType) -> str:
+    if not is_comparable(kind):
+        return "no value in a filter, which only tests here whether there is one (null)"
+    is_uuid = kind.sql.upper() == "UUID"
+    return f"a UUID such as {UUID(int=1)}" if is_uuid else "a time of day such as 18:00:00"
 
 
 def _text(value: object) -> str:

@@ -6,6 +6,7 @@ types without a common form is refused with the reason.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -69,7 +70,11 @@ ELSE CASE WHEN v < 0 THEN '-' ELSE '' END || CASE
     ELSE RPAD({_FRACTION}, 1 + {_EXPONENT}, '0') END
 END
 """
-_NO_KEYS = frozenset({"json", "nested", "other"})
+_NO_KEYS = frozenset({"json", "nested"})
+# Other types of which equal values have one text: of PostgreSQL, with their lengths.
+_ONE_TEXT = re.compile(
+    r'inet|cidr|macaddr8?|oid|"char"|bit(?: varying)?(?:\(\d+\))?|pg_lsn|xid8?', re.IGNORECASE
+)
 _WHITE_SPACE = "' \t\n\r\f\v'"
 _SPACES = "'[ \t\n\r\f\v]+'"
 
@@ -109,8 +114,9 @@ def family_of(a: CellType, b: CellType) -> Family:
 
 def check_key(pair: CellPair) -> None:
     """Raise `NotComparableError` for a pair whose values cannot identify a row."""
-    if pair.family in _NO_KEYS:
-        raise NotComparableError(f"values of {pair.a.sql} cannot identify a row")
+    is_other = pair.family == "other" and not _ONE_TEXT.fullmatch(pair.a.sql)
+    if pair.family in _NO_KEYS or is_other:
+        raise NotComparableError(f"rows cannot be matched by values of {pair.a.sql}")
 
 
 def exact_in_mysql(pair: CellPair, *, is_key: bool) -> bool:

@@ -13,10 +13,6 @@ from skillian.data.tables.cells import CellPair, NotComparableError, check_key, 
 from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError, NamesValuesError, UnknownNameError, quoted
 
-_CONVERT = (
-    "to use it, convert it in the `query` of a declared source, such as SELECT CAST(id AS BIGINT)"
-    " AS id, amount FROM orders"
-)
 Columns = Mapping[str, CellType]
 
 
@@ -102,7 +98,7 @@ class Pairing:
         for each in self.not_compared:
             if each.column.casefold() == name.casefold():
                 refusals = (
-                    f"column {quoted(name)} cannot be compared: {why}; {_CONVERT}"
+                    f"column {quoted(name)} cannot be compared: {why}; {each.remedy}"
                     for why in (each.reason, each.without_values)
                 )
                 raise NamesValuesError(*refusals)

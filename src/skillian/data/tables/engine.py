@@ -273,6 +273,6 @@ class TableEngine:
 
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:
-    a, b = (side.source.columns for side in comparison.sides)
+    a, b = ((*side.source.columns, *side.source.table.forbidden) for side in comparison.sides)
     others = left_out(comparison.pairs, a, b, question.names_in_b)
     return ColumnCoverage(len(comparison.pairs), others)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -56,6 +56,7 @@ def check_names(question: SavedComparison, sources: Sequence[BoundSource]) -> No
     sides = _sides(question, sources, pair_columns(*columns, question.names_in_b))
     a, b = ({name: side.type_of(name) for name in side.source.columns} for side in sides)
     pairing = paired(a, b, question.names_in_b, question.rules)
+    pairing = _with_forbidden(pairing, sides, question.names_in_b)
     refused = [each.column for each in pairing.not_compared]  # which values may make comparable
     pairing.check(name for name in (*question.accepted_columns, *question.ignore) if name != "*")
     for name in (*question.key, *(question.chosen_columns or ())):
@@ -129,6 +130,7 @@ async def _pairing(
         if not await _is_empty_in_a_file(pair, sides):
             raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
+    pairing = _with_forbidden(pairing, sides, question.names_in_b)
     pairing.check(name for name in question.accepted_columns if name != "*")
     whole = selected(pairing, None, question.ignore, question.key)
     pairing = selected(pairing, question.chosen_columns, question.ignore, question.key)
@@ -205,6 +207,45 @@ async def _explained(
     return replace(pairing, not_compared=tuple(refused))
 
 
+def _with_forbidden(
+    pairing: Pairing, sides: tuple[SideRows, SideRows], mapping: Mapping[str, str]
+) -> Pairing:
+    """Add the columns that there is no right to read on either side, each with its counterpart."""
+    tables = [side.source.table for side in sides]
+    forbidden = [table.forbidden for table in tables]
+    a, b = ([*table.columns, *names] for table, names in zip(tables, forbidden, strict=True))
+    partners = pair_columns(a, b, mapping)
+    names_in_a = {other: one for one, other in partners.items()}
+    refused = dict.fromkeys((name, partners.get(name)) for name in forbidden[0])
+    refused |= dict.fromkeys((names_in_a.get(name), name) for name in forbidden[1])
+    return replace(
+        pairing,
+        only_a=tuple(name for name in pairing.only_a if (name, partners.get(name)) not in refused),
+        only_b=tuple(
+            name for name in pairing.only_b if (names_in_a.get(name), name) not in refused
+        ),
+        not_compared=(
+            *pairing.not_compared,
+            *(_forbidden(pair, sides, forbidden) for pair in refused),
+        ),
+    )
+
+
+def _forbidden(
+    pair: tuple[str | None, str | None],
+    sides: Sequence[SideRows],
+    forbidden: Sequence[Collection[str]],
+) -> NotCompared:
+    """A column of one side or both that there is no right to read."""
+    where = [
+        side.name for side, name, names in zip(sides, pair, forbidden, strict=True) if name in names
+    ]
+    side = "b" if pair[0] is None else "a" if pair[1] is None else "both"
+    reason = f"there is no right to read it in {' and '.join(dict.fromkeys(where))}"
+    remedy = "ask for the right to SELECT it, or leave it out"
+    return NotCompared(pair[0] or pair[1] or "", side, reason, remedy=remedy)
+
+
 async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
     """Whether a file has no value in a column, which then fits every rule."""
     for side, name in zip(sides, (pair.a, pair.b), strict=True):
@@ -221,6 +262,8 @@ def schema_of(
     if question.chosen_columns is not None:
         names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
         ignored |= {name for side in sides for name in side.source.columns if name not in names}
+    # They are named among those that are not compared.
+    ignored |= {name for side in sides for name in side.source.table.forbidden}
     diff = compare_schemas(
         sides[0].source.table,
         sides[1].source.table,

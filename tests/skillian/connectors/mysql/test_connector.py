@@ -143,11 +143,15 @@ async def test_long_texts_that_begin_alike_stay_apart(
 
 async def test_a_user_sees_what_it_may_read(mysql_database: Database) -> None:
     quoted, name = PASSWORD.replace("'", "''"), mysql_database.name
-    mysql_database.execute("CREATE TABLE hidden (x INT); CREATE TABLE open (x INT)")
+    mysql_database.execute(
+        "CREATE TABLE hidden (x INT); CREATE TABLE open (x INT);"
+        " CREATE TABLE partly (x INT, y INT, z INT)"
+    )
     accounts = [f"'reader_{name}'@'{host}'" for host in ("%", "localhost")]
     for account in accounts:
         mysql_database.execute(f"CREATE USER {account} IDENTIFIED BY '{quoted}'")
         mysql_database.execute(f"GRANT SELECT ON {name}.open TO {account}")
+        mysql_database.execute(f"GRANT SELECT (x), INSERT (y) ON {name}.partly TO {account}")
     url = mysql_database.url_for(f"reader_{name}", PASSWORD)
     connector = MySQLConnector.from_url("books", url, FOLDER)
     cases = {"hidden": "may not read what the statement names", "open": "Unknown column 'y'"}
@@ -156,7 +160,11 @@ async def test_a_user_sees_what_it_may_read(mysql_database: Database) -> None:
             with pytest.raises(QueryError, match=message) as refused:
                 await connector.run(f"SELECT y FROM {table}", {})  # noqa: S608 - ours
             assert not [each for each in ("reader_", "localhost") if each in str(refused.value)]
-        assert [table.name for table in await connector.catalog()] == ["open"]
+        tables = await connector.catalog()
+        assert [(table.name, [*table.columns], table.forbidden) for table in tables] == [
+            ("open", ["x"], ()),
+            ("partly", ["x"], ("y", "(hidden columns)")),
+        ]
     finally:
         await connector.aclose()
         mysql_database.execute(f"DROP USER {', '.join(accounts)}")
@@ -184,7 +192,7 @@ async def test_a_certificate_is_checked_against_ssl_ca() -> None:
             WHERE variable_name = 'ssl_cipher'
         """
         for options, works in (("", True), ("?ssl_ca=ca.pem", True), ("?ssl_ca=other.pem", False)):
-            url = f"mysql://root@localhost:{port}/{options}"
+            url = f"mysql://root@localhost:{port}/mysql{options}"
             connector = MySQLConnector.from_url("books", url, server.folder)
             if works:
                 rows = await connector.run(statement, {})

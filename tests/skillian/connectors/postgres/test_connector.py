@@ -2,7 +2,9 @@ import asyncio
 import os
 import signal
 from typing import Any
+from urllib.parse import quote
 
+import psycopg
 import pytest
 from sqlglot import exp
 from tests.skillian.connectors.databases import of_postgres
@@ -55,6 +57,22 @@ async def test_any_password_can_be_part_of_the_url(
         connector = PostgresConnector.from_url("books", written, FOLDER)
         assert await rows_of(connector, "SELECT current_user::text AS x") == [{"x": "reader"}]
         await connector.aclose()
+
+
+async def test_values_have_one_text_whatever_the_settings_of_a_session(
+    postgres_database: Database,
+) -> None:
+    settings = ("intervalstyle=iso_8601", "bytea_output=escape", "quote_all_identifiers=on")
+    url = f"{postgres_database.url}&options={quote(' '.join(f'-c{each}' for each in settings))}"
+    connector = PostgresConnector.from_url("books", url, FOLDER)
+    statement = """SELECT CAST(INTERVAL '1 day 2 hours' AS TEXT) AS i,
+        CAST(TO_JSON(ARRAY[CAST('a' AS BYTEA)]) AS TEXT) AS b, CAST('a' AS BYTEA) AS c"""
+    assert await rows_of(connector, statement) == [
+        {"i": "1 day 02:00:00", "b": r'["\\x61"]', "c": "\\x61"}
+    ]
+    types = [kind.sql for kind in (await connector.describe(statement)).values()]
+    assert types == ["text", "text", "bytea"]
+    await connector.aclose()
 
 
 async def test_a_list_of_texts_can_be_looked_up_in_an_index(
@@ -125,7 +143,7 @@ async def test_the_catalogue_has_all_relations_with_their_types(
     ]
 
 
-async def test_the_catalogue_has_only_what_the_role_may_read(
+async def test_the_catalogue_says_what_the_role_may_not_read(
     postgres_database: Database, postgres_reader: str
 ) -> None:
     postgres_database.execute(
@@ -136,8 +154,13 @@ async def test_the_catalogue_has_only_what_the_role_may_read(
         " reader; GRANT SELECT ON mine.first TO reader; ALTER ROLE reader SET search_path = mine"
     )
     connector = PostgresConnector.from_url("books", postgres_reader, FOLDER)
-    found = [(table.schema, table.name, [*table.columns]) for table in await connector.catalog()]
-    assert found == [("mine", "first", ["x"]), ("public", "seen", ["x"])]
+    tables = await connector.catalog()
+    readable = [each for each in tables if each.is_readable]
+    found = [(each.schema, each.name, [*each.columns], each.forbidden) for each in readable]
+    assert found == [("mine", "first", ["x"], ()), ("public", "seen", ["x"], ("hidden",))]
+    assert [each.name for each in tables if not each.is_readable] == ["unseen", "t"]
+    with pytest.raises(QueryError, match=r"no right to read table 'public\.unseen'"):
+        list(tables[2].columns)
     assert await rows_of(connector, "SELECT * FROM first") == []
     await connector.aclose()
 
@@ -159,6 +182,22 @@ async def test_a_sum_of_too_many_digits_says_what_to_do(
     assert (await postgres_connector.run(statement.format("1e7"), {})).num_rows == 1
     with pytest.raises(QueryError, match=r"more than 38 digits; .* `expression` that rounds"):
         await postgres_connector.run(statement.format("6e7"), {})
+
+
+async def test_what_a_value_or_a_lock_prevents_says_what_to_do(
+    postgres_database: Database,
+) -> None:
+    postgres_database.execute("CREATE TABLE t (x int); CREATE VIEW v AS SELECT 1 / (x - x) FROM t")
+    postgres_database.execute("INSERT INTO t VALUES (1)")
+    url = f"{postgres_database.url}&options={quote('-c lock_timeout=1')}"
+    connector = PostgresConnector.from_url("books", url, FOLDER)
+    with pytest.raises(QueryError, match="division by zero; an expression fails with a value"):
+        await connector.run("SELECT * FROM v", {})
+    with psycopg.connect(postgres_database.url) as other:
+        other.execute("LOCK TABLE t")
+        with pytest.raises(QueryError, match="locked by another session; try again"):
+            await connector.run("SELECT x FROM t", {})
+    await connector.aclose()
 
 
 async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) -> None:

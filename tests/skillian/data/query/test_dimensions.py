@@ -90,6 +90,7 @@ def test_databases_that_cannot_try_a_conversion_test_the_pattern() -> None:
 TEXT = ColumnType("text", "VARCHAR")
 MONEY = ColumnType("decimal", "DECIMAL(17,2)", 2)
 FLAG = ColumnType("boolean", "BOOLEAN")
+JSON, UUID, TIME = (ColumnType("other", name) for name in ("jsonb", "uuid", "time(6)"))
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,11 @@ FLAG = ColumnType("boolean", "BOOLEAN")
         ({"ne": {"ne": 1}}, MONEY, "not {'ne': 1}"),
         ("a" * 1001, TEXT, r"a text of at most 1000 characters, not 'a+\.\.\.a+'$"),
         (["\u202egnp.exe", "\n"], MONEY, r"not '\\u202egnp.exe'"),
+        ("{}", JSON, r"'x' \(jsonb\) takes no value in a filter, which only tests"),
+        ({"gt": "{}"}, JSON, "do not order jsonb"),
+        ("1-2", UUID, "takes a UUID such as"),
+        ("25:00", TIME, "takes a time of day such as"),
+        ("10:00+01:00", TIME, "takes a time of day such as"),
         ({"x" * 10_000: 1}, MONEY, r"unknown operator 'x+\.\.\.x+'; operators"),
     ],
 )

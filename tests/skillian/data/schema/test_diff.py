@@ -105,6 +105,16 @@ def test_null_order_collation_and_key_are_differences_but_not_findings() -> None
     assert not diff.findings
 
 
+def test_a_column_without_the_right_to_read_it_is_a_finding_on_its_side_only() -> None:
+    whole = table("postgres", ("id", "int4"), ("v", "text"))
+    partly = table("postgres", ("id", "int4"), v=Declaration("text"))
+    for a, b, count in ((whole, partly, 1), (partly, whole, 1), (partly, partly, 2)):
+        diff = compare_schemas(a, b)
+        assert [(each.column_a, each.column_b) for each in diff.findings] == [("v", "v")] * count
+        assert (diff.only_in_a, diff.only_in_b) == ((), ())
+        assert not compare_schemas(a, b, ignore=["v"]).differences
+
+
 def test_collations_of_two_engines_differ_only_if_one_ignores_case() -> None:
     ignoring = table("mysql", ("v", "text"), v=Declaration(collation="utf8mb4_general_ci"))
     exact = table("mysql", ("v", "text"), v=Declaration(collation="utf8mb4_bin"))

@@ -87,6 +87,35 @@ def test_a_number_without_a_limit_is_filtered(postgres_database: PostgresDatabas
     assert (rows["a"], rows["b"]) == (2, 3)
 
 
+UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "mysql"])
+def test_a_filter_tests_columns_that_are_no_dimension(store: Store, engine: str) -> None:
+    types = {
+        "u": ("UUID", UUID),
+        "t": ("TIME" if engine == "duckdb" else "TIME(3)", "10:00:00.5"),
+        "b": ("BYTEA" if engine == "postgres" else "BLOB", "a"),
+        "j": ("JSON", "{}"),
+    }
+    columns = ", ".join(f"{name} {kind}" for name, (kind, _) in types.items())
+    values = ", ".join(f"'{value}'" for _, value in types.values())
+    create = f"CREATE TABLE f (k INT, {columns})"
+    rows = f"INSERT INTO f (k, {', '.join(types)}) VALUES (1, {values})"  # noqa: S608 - ours
+    table = f"{store(engine, create, rows, 'INSERT INTO f (k) VALUES (2), (3)')}#f"  # noqa: S608 - ours
+    filters: list[tuple[dict[str, Any], int]] = [
+        *(({name: None}, 2) for name in types),
+        *(({name: {"ne": None}}, 1) for name in types),
+        ({"u": UUID.upper()}, 1),
+        ({"u": {"ne": UUID}}, 2),
+        ({"t": "10:00:00.500"}, 1),
+        ({"t": ["10:00", None]}, 2),
+    ]
+    for each, count in filters:
+        result = compared(table, table, key=("k",), columns=("k",), filters=each)
+        assert (each, result.rows.rows_a) == (each, count)
+
+
 # Of a FLOAT and of a NUMERIC: plain, with an exponent, whole, with most digits.
 NUMBERS = ("2.5", "-0.1", "0", "100", "1e-7", "1.25e-30", "1e20", "16777216", "429870.12", "NaN")
 

@@ -10,8 +10,11 @@ import pytest
 from tests.skillian.data.tables.comparing import compare
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.mysql import Database
+from tests.support.postgres import Database as Postgres
 
 from skillian.data.declare.rules import Rule, Rules
+from skillian.data.declare.sources import Connections, registry_of
+from skillian.errors import InvalidInputError
 
 
 @pytest.fixture
@@ -56,6 +59,87 @@ async def test_a_key_is_proposed(mysql_database: Database) -> None:
     result = await compare(*(f"{mysql_database.url}#{side}" for side in "ab"))
     assert (result.key.columns, result.key.origin) == (("order_no", "line_no"), "profile")
     assert result.rows.are_equal
+
+
+async def test_dates_that_do_not_exist_are_not_null_and_not_the_same(
+    mysql_database: Database,
+) -> None:
+    days = "('0000-00-00', 1), ('2024-00-15', 2), ('2024-01-00', 3), ('2024-01-01', 4)"
+    mysql_database.execute("CREATE TABLE t (day DATE, n INT, PRIMARY KEY (day))")
+    mysql_database.execute(f"INSERT INTO t VALUES {days}")  # noqa: S608 - ours
+    table = f"{mysql_database.url}#t"
+    result = await compare(table, table)
+    assert (result.proof.place, result.rows.matched) == ("database", 4)
+    result = await compare(table, table, key=("n",), columns=("n",), filters={"day": None})
+    assert result.rows.rows_a == 0
+    async with Connections(registry_of({"t": mysql_database.url}, {}, Path())) as opened:
+        connector = opened.get("t")
+        grouped = "SELECT CAST(day AS CHAR) AS day, COUNT(*) AS n FROM t GROUP BY t.day"
+        assert len((await connector.run(grouped, {})).to_pylist()) == 4
+
+
+@pytest.mark.parametrize("question", [{}, {"multiset": True}])
+async def test_a_column_without_the_right_to_read_it_is_not_called_equal(
+    postgres_database: Postgres, postgres_reader: str, question: dict[str, Any]
+) -> None:
+    for side in "ab":
+        postgres_database.execute(
+            f"CREATE TABLE {side} (id INT, v TEXT, hidden TEXT, PRIMARY KEY (id));"  # noqa: S608 - ours
+            f"INSERT INTO {side} VALUES (1, 'x', '{side}');"
+            f"GRANT SELECT (id, v) ON {side} TO reader"
+        )
+    reader = [f"{postgres_reader}#{side}" for side in "ab"]
+    for names in (reader, [f"{postgres_database.url}#a", reader[1]]):
+        result = await compare(*names, **question)
+        assert result.rows.are_equal
+        assert not result.equal
+        assert [(each.column, each.side) for each in result.not_compared] == [("hidden", "both")]
+        assert not result.schema.differences
+        assert result.coverage.left_out == ("hidden",)
+    result = await compare(*names, **question, ignore=("hidden",))
+    assert result.equal
+
+
+async def test_a_table_with_more_columns_than_postgres_returns_is_staged(
+    postgres_database: Postgres,
+) -> None:
+    columns = ", ".join(f"c{index} SMALLINT" for index in range(560))
+    for side, value in (("a", 7), ("b", 8)):
+        postgres_database.execute(f"CREATE TABLE {side} (id INT PRIMARY KEY, {columns})")
+        rows = f"(1, 7), (2, {value})"
+        postgres_database.execute(f"INSERT INTO {side} (id, c0) VALUES {rows}")  # noqa: S608 - ours
+    result = await compare(*(f"{postgres_database.url}#{side}" for side in "ab"))
+    assert (result.rows.matched, result.rows.differing) == (1, 1)
+
+
+TEXTS = {
+    "inet": ("1.2.3.4", "1.2.3.4/24", "::1"),
+    "macaddr": ("08:00:2b:01:02:03", "08:00:2b:01:02:04", "08:00:2b:01:02:05"),
+    "bit varying(3)": ("1", "10", "01"),
+    '"char"': ("a", "b", " "),
+}
+
+
+async def test_values_with_one_text_are_keys(
+    postgres_database: Postgres, postgres_reader: str
+) -> None:
+    for number, (kind, keys) in enumerate(TEXTS.items()):
+        for side in "ab":
+            name, cells = f"{side}{number}", ("x", "y", side)
+            rows = ", ".join(f"('{k}', '{v}')" for k, v in zip(keys, cells, strict=True))
+            postgres_database.execute(
+                f"CREATE TABLE {name} (k {kind}, v TEXT); GRANT SELECT ON {name} TO reader;"  # noqa: S608 - ours
+                f"INSERT INTO {name} VALUES {rows}, (NULL, 'z')"
+            )
+        a = f"{postgres_database.url}#a{number}"
+        for url in (postgres_database.url, postgres_reader):  # in the database, and copied
+            result = await compare(a, f"{url}#b{number}", key=("k",))
+            assert (kind, result.rows.matched, result.rows.differing) == (kind, 3, 1)
+    for kind in ("jsonb", "interval", "int4range"):
+        postgres_database.execute(f'CREATE TABLE "{kind}" (k {kind})')
+        name = f"{postgres_database.url}#{kind}"
+        with pytest.raises(InvalidInputError, match=f"rows cannot be matched by values of {kind}"):
+            await compare(name, name, key=("k",))
 
 
 # The columns, the engine, rows that are inserted one after the other, and those that stay.

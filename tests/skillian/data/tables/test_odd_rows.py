@@ -91,6 +91,21 @@ def test_texts_of_a_file_are_read_in_the_types_of_the_other_side(
     assert compared(str(file), f"{postgres}#t", columns=("x", "t")).rows.only_in_a == 2
 
 
+def test_the_advice_for_a_key_of_dates_that_do_not_exist_can_be_followed(store: Store) -> None:
+    days = {"zero": "('0000-00-00'), ('2024-01-01')", "month": "('2024-00-15'), ('2024-01-01')"}
+    for name, rows in days.items():
+        insert = f"INSERT INTO {name} VALUES {rows}"  # noqa: S608 - ours
+        table = store("mysql", f"CREATE TABLE {name} (day DATE)", insert)
+        pair = f"{table}#{name}", f"{table}#{name}"
+        message = r"'day' holds '(0000|2024)-00-.*is not a valid date; "
+        with pytest.raises(QueryError, match=message) as refused:
+            compared(*pair, key=("day",))
+        assert ("--where" in str(refused.value)) == (name == "zero")
+    table = f"{store('mysql')}#zero"
+    limits = {"gte": "0001-01-01", "lte": "9999-12-31"}
+    assert compared(table, table, key=("day",), filters={"day": limits}).rows.matched == 1
+
+
 FINITE: tuple[dict[str, Any], ...]
 FINITE = ({"between": ["0001-01-01", "9999-12-31"]}, {"lte": "9999-12-31", "gt": "0001-01-01"})
 
