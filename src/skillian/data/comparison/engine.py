@@ -291,14 +291,11 @@ def _compare_schemas(plan: ComparisonPlan, undeclared: Collection[str]) -> Schem
 def _columns(side: Side, plan: ComparisonPlan) -> Iterator[str]:
     """Yield the columns of a side that a comparison uses."""
     source = side.source
+    dimensions, measures = source.definition.dimensions, source.definition.measures
     names = (*plan.align_on, *(each.dimension for each in side.where))
-    measures = (each.name for each in plan.measures)
-    for definition in (
-        *(source.definition.dimensions[name] for name in names),
-        *(source.definition.measures[name] for name in measures),
-    ):
-        if (column := source.column_of(definition.column)) is not None:
-            yield column
+    stated = [dimensions[name].column for name in names]
+    stated += [column for each in plan.measures if (column := measures[each.name].column)]
+    yield from filter(None, map(source.column_of, stated))
 
 
 def _common_columns(a: BoundSource, b: BoundSource) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource, match_name
 from skillian.data.query.filters import by_side, check_order, filtered_side
 from skillian.data.query.unfit import what_text_holds
-from skillian.data.results.rows import NotCompared, TableKey
+from skillian.data.results.rows import NotCompared, Side, TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -216,8 +216,9 @@ def _with_forbidden(
     a, b = ([*table.columns, *names] for table, names in zip(tables, forbidden, strict=True))
     partners = pair_columns(a, b, mapping)
     names_in_a = {other: one for one, other in partners.items()}
-    refused = dict.fromkeys((name, partners.get(name)) for name in forbidden[0])
-    refused |= dict.fromkeys((names_in_a.get(name), name) for name in forbidden[1])
+    refused: dict[tuple[str | None, str | None], None] = {}
+    refused |= {(name, partners.get(name)): None for name in forbidden[0]}
+    refused |= {(names_in_a.get(name), name): None for name in forbidden[1]}
     return replace(
         pairing,
         only_a=tuple(name for name in pairing.only_a if (name, partners.get(name)) not in refused),
@@ -240,7 +241,7 @@ def _forbidden(
     where = [
         side.name for side, name, names in zip(sides, pair, forbidden, strict=True) if name in names
     ]
-    side = "b" if pair[0] is None else "a" if pair[1] is None else "both"
+    side: Side = "b" if pair[0] is None else "a" if pair[1] is None else "both"
     reason = f"there is no right to read it in {' and '.join(dict.fromkeys(where))}"
     remedy = "ask for the right to SELECT it, or leave it out"
     return NotCompared(pair[0] or pair[1] or "", side, reason, remedy=remedy)

@@ -90,7 +90,7 @@ def test_databases_that_cannot_try_a_conversion_test_the_pattern() -> None:
 TEXT = ColumnType("text", "VARCHAR")
 MONEY = ColumnType("decimal", "DECIMAL(17,2)", 2)
 FLAG = ColumnType("boolean", "BOOLEAN")
-JSON, UUID, TIME = (ColumnType("other", name) for name in ("jsonb", "uuid", "time(6)"))
+JSON, UUID_TYPE, TIME = (ColumnType("other", name) for name in ("jsonb", "uuid", "time(6)"))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ JSON, UUID, TIME = (ColumnType("other", name) for name in ("jsonb", "uuid", "tim
         (["\u202egnp.exe", "\n"], MONEY, r"not '\\u202egnp.exe'"),
         ("{}", JSON, r"'x' \(jsonb\) takes no value in a filter, which only tests"),
         ({"gt": "{}"}, JSON, "do not order jsonb"),
-        ("1-2", UUID, "takes a UUID such as"),
+        ("1-2", UUID_TYPE, "takes a UUID such as"),
         ("25:00", TIME, "takes a time of day such as"),
         ("10:00+01:00", TIME, "takes a time of day such as"),
         ({"x" * 10_000: 1}, MONEY, r"unknown operator 'x+\.\.\.x+'; operators"),
