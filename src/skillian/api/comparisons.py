@@ -319,9 +319,8 @@ class Comparisons:
 def _numbers(body: dict[str, Any]) -> str:
     """What a result counts and sums, which is the same if its sources are."""
     columns: list[dict[str, Any]] = body.get("columns", [])
-    counted = [
-        {name: value for name, value in column.items() if name != "pairs"} for column in columns
-    ]
+    names = ("a", "b", "compared", "mismatches", "largest_gap")
+    counted = [[column.get(name) for name in names] for column in columns]
     return json.dumps([body.get("rows"), counted, body.get("summary")])
 
 

@@ -186,8 +186,8 @@ def _where(place: Sequence[str | int]) -> str:
 
 def _http(error: HTTPException) -> ProblemError:
     if isinstance(error.__cause__, ValueError):  # from the parser of the body
-        is_text = not isinstance(error.__cause__, UnicodeDecodeError)
-        fault = "a number in it has too many digits" if is_text else "it is not in UTF-8"
+        is_long = "digits" in str(error.__cause__)
+        fault = "a number in it has too many digits" if is_long else "it is not JSON in UTF-8"
         return ProblemError(400, "invalid_json", f"The body cannot be read: {fault}.")
     details = {
         400: "The request cannot be read.",

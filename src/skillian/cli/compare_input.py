@@ -215,8 +215,8 @@ def _parts(option: str, entry: str, text: str) -> list[str]:
     """The parts of a rule or limit; raises `InvalidInputError` for a decimal comma."""
     if _DECIMAL_COMMA.search(text):
         raise InvalidInputError(
-            f"{option} {entry!r} has a comma between two digits, as numbers with a decimal comma"
-            f" have; write a decimal point, or each part in a {option} of its own"
+            f"{option} {entry!r} has a comma between two digits; write a decimal point (0.5), or"
+            f" state the two parts in two options {option}"
         )
     return [part.strip() for part in text.split(",")]
 

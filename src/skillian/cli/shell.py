@@ -11,6 +11,7 @@ from collections.abc import Collection, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
@@ -130,8 +131,9 @@ def _terminated_as_interrupted() -> Generator[None]:
         yield
         return
 
-    def interrupt(*_: object) -> None:
-        signal.raise_signal(signal.SIGINT)
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)  # it is ignored in a job in the background
+        (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:

@@ -56,7 +56,7 @@ async def test_a_wrong_method_is_answered_with_the_allowed_ones(client: Client) 
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ('{"message": "Zürich"}'.encode("latin-1"), "not in UTF-8"),
+        ('{"message": "Zürich"}'.encode("latin-1"), "not JSON in UTF-8"),
         (b'{"message": ' + b"1" * 5000 + b"}", "too many digits"),
     ],
 )

@@ -27,8 +27,8 @@ _LOCKED = "55P03"
 _DATA = "22"
 """The class of errors about values."""
 _EXPRESSION = (
-    "; an expression fails with a value, such as one of a view that is compared or of a declared"
-    " source: correct it, or leave out these rows with a filter"
+    "; a value does not fit an expression of the query, the view or the declared source: correct"
+    " the expression, or leave these rows out with a filter"
 )
 _OVERFLOW = "numeric field overflow"
 

@@ -257,13 +257,29 @@ def find_table(where: str, name: str, tables: Tables) -> Table:
 
 def _tables_of(source: str, query: exp.Select, tables: Tables) -> list[Table]:
     """The tables that a query reads; raises `QueryError` for one that does not exist."""
-    own = {cte.alias for cte in query.find_all(exp.CTE)}
     names = [
         f"{table.db}.{table.name}" if table.db else table.name
         for table in query.find_all(exp.Table)
-        if isinstance(table.this, exp.Identifier)  # not a function
+        if isinstance(table.this, exp.Identifier) and not _is_of_with(table)  # nor a function
     ]
-    return [find_table(f"source {source}", name, tables) for name in names if name not in own]
+    return [find_table(f"source {source}", name, tables) for name in names]
+
+
+def _is_of_with(table: exp.Table) -> bool:
+    """Whether a name is that of a WITH clause which is visible where it stands."""
+    inside: list[exp.Expr] = []
+    node = table.parent
+    while node is not None and not table.db:
+        clause = node.args.get("with_") or exp.With()
+        for cte in clause.expressions:
+            is_own = any(cte is each for each in inside)
+            if cte.alias == table.name and (clause.recursive or not is_own):
+                return True
+            if is_own:
+                break
+        inside.append(node)
+        node = node.parent
+    return False
 
 
 def match_name(name: str, known: Iterable[str]) -> str | None:

@@ -154,7 +154,8 @@ def _order(dimension: str, operator: Operator, value: object, kind: ColumnType) 
         )
     if kind.kind == "other":
         raise InvalidInputError(
-            f"filter on {dimension!r}: filters do not order {kind.sql}; state values, or null"
+            f"filter on {dimension!r}: filters do not order {kind.sql}; test whether there is a"
+            f" value (null){', or state values' if is_comparable(kind) else ''}"
         )
     return Condition(dimension, operator, (coerce(dimension, value, kind),))
 

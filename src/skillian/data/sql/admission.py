@@ -4,6 +4,7 @@ An allowlist also refuses functions that nobody thought of.
 """
 
 import logging
+import re
 from collections.abc import Iterator
 
 from sqlglot import exp, parse
@@ -34,6 +35,7 @@ _TIMES = (exp.AtTimeZone, exp.DateAdd, exp.DateDiff, exp.DateSub, exp.Extract, e
           exp.TimeStrToTime, exp.TimeToStr, exp.TimeToUnix, exp.TsOrDsToDate,
           exp.TsOrDsToTimestamp)  # fmt: skip
 _PRESENT = frozenset({"now", "today", "tomorrow", "yesterday"})
+_WORD = re.compile(r"[a-z]+")
 _QUERY: frozenset[type[exp.Expr]] = _VALUES | {
     # clauses
     exp.Alias, exp.CTE, exp.Cube, exp.Distinct, exp.Except, exp.Exists, exp.Fetch, exp.From,
@@ -114,9 +116,7 @@ def admit_query(text: str, dialect: str) -> exp.Select:
         raise QueryError("a source's query must be a single SELECT")
     _admit(tree, _QUERY, dialect)
     for node in tree.walk():
-        if isinstance(node, exp.Table) and not isinstance(
-            node.this, exp.Identifier | exp.GenerateSeries
-        ):
+        if _is_function_of_rows(node, dialect):
             raise QueryError(f"{node.sql(dialect)}: table functions are not allowed")
         if reason := _without_order(node):
             raise QueryError(
@@ -126,6 +126,20 @@ def admit_query(text: str, dialect: str) -> exp.Select:
     if isinstance(tree, exp.Select):
         return tree
     return exp.select("*").from_(tree.subquery("query"))
+
+
+def _is_function_of_rows(node: exp.Expr, dialect: str) -> bool:
+    """Whether a function is read as a table, or a list that may be of any length is made.
+
+    PostgreSQL reads a column of such rows as a call: `s.f` is `f(s)`, of any function.
+    """
+    if dialect == "postgres":
+        is_lateral = isinstance(node, exp.Lateral) and not isinstance(node.this, exp.Subquery)
+        is_table = isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier)
+        return is_lateral or is_table or isinstance(node, exp.Unnest)
+    if isinstance(node, exp.Table):
+        return not isinstance(node.this, exp.Identifier | exp.GenerateSeries)
+    return isinstance(node, exp.GenerateSeries) and not isinstance(node.parent, exp.Table)
 
 
 def _stated(tree: exp.Expr) -> Iterator[str]:
@@ -140,6 +154,9 @@ def _without_order(node: exp.Expr) -> str:
         if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
             cut = cut or "DISTINCT ON"
         return f"{cut} has no ORDER BY" if cut and not node.args.get("order") else ""
+    if isinstance(node, exp.FirstValue | exp.LastValue):  # elsewhere of any row
+        around = node.find_ancestor(exp.Window, exp.Select)
+        return "" if isinstance(around, exp.Window) else f"{node.sql()} has no ORDER BY in a window"
     if isinstance(node, exp.Window) and (node.args.get("spec") or node.this.find(*_BY_POSITION)):
         return "" if _has_order(node) else f"{node.this.sql()} has no ORDER BY in its window"
     if isinstance(node, exp.Array) and node.find(exp.Query):
@@ -197,6 +214,8 @@ def _is_admitted(node: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: st
         return allowed is _QUERY and node.name.lower() in _FUNCTIONS
     if isinstance(node, exp.RegexpLike) and dialect in _REWRITTEN:
         return False
+    if isinstance(node, exp.Dot) and dialect == "postgres":
+        return False  # it reads `(x).f` as f(x), of any function
     return type(node) in allowed
 
 
@@ -209,4 +228,5 @@ def _reads_a_time(node: exp.Expr) -> bool:
 def _present(node: exp.Expr) -> str:
     """The text in a tree that means the time of the statement; empty if there is none."""
     texts = (each.sql() for each in node.find_all(exp.Literal) if each.is_string)
-    return next((text for text in texts if text.strip("' ").casefold() in _PRESENT), "")
+    words = ((text, _WORD.findall(text.casefold())) for text in texts)
+    return next((text for text, found in words if not _PRESENT.isdisjoint(found)), "")

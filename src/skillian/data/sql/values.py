@@ -154,7 +154,7 @@ def _other(value: object, kind: ColumnType) -> str:
 
 def _expected(kind: ColumnType) -> str:
     if not is_comparable(kind):
-        return "no value in a filter, which only tests here whether there is one (null)"
+        return "no value: a filter only tests whether there is one (null)"
     is_uuid = kind.sql.upper() == "UUID"
     return f"a UUID such as {UUID(int=1)}" if is_uuid else "a time of day such as 18:00:00"
 

@@ -191,7 +191,7 @@ async def test_what_a_value_or_a_lock_prevents_says_what_to_do(
     postgres_database.execute("INSERT INTO t VALUES (1)")
     url = f"{postgres_database.url}&options={quote('-c lock_timeout=1')}"
     connector = PostgresConnector.from_url("books", url, FOLDER)
-    with pytest.raises(QueryError, match="division by zero; an expression fails with a value"):
+    with pytest.raises(QueryError, match="division by zero; a value does not fit an expression"):
         await connector.run("SELECT * FROM v", {})
     with psycopg.connect(postgres_database.url) as other:
         other.execute("LOCK TABLE t")

@@ -33,6 +33,11 @@ sources:
     query: SELECT * FROM information_schema.tables
     dimensions: {day: {column: d}}
     measures: {}
+  absent_in_with:
+    connection: db
+    query: WITH duckdb_tables AS (SELECT * FROM duckdb_tables) SELECT * FROM duckdb_tables
+    dimensions: {day: {column: d}}
+    measures: {}
 """
 
 
@@ -63,6 +68,7 @@ UNFIT: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("weird", {"measures": ["name"]}, "VARCHAR, which is not a number"),
     ("absent", {"dimensions": ["day"]}, "there is no table .* nearest: "),
     ("absent_in_query", {"dimensions": ["day"]}, "there is no table .* nearest: "),
+    ("absent_in_with", {"dimensions": ["day"]}, "there is no table 'duckdb_tables'"),
 )
 
 
