@@ -49,13 +49,13 @@ def test_a_type_that_holds_every_key_of_another_engine_counts_as_equal(
     ("options", "code"),
     [(("d",), 0), (("d", "--fail-on", "schema"), 1), (("d,g",), 1)],
 )
-def test_sums_count_only_differences_of_columns_that_they_use(
+def test_sums_count_only_types_of_columns_that_they_use(
     skillian: Run, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
     with duckdb.connect(tmp_path / "shop.duckdb") as connection:
-        for side, kind in (("a", "BIGINT, h VARCHAR"), ("b", "INTEGER, i VARCHAR")):
+        for side, kind in (("a", "BIGINT"), ("b", "INTEGER")):
             connection.execute(f"CREATE TABLE {side} (n INTEGER, d DATE, g {kind})")
-            connection.execute(f"INSERT INTO {side} VALUES (5, '2024-01-01', 7, NULL)")  # noqa: S608 - ours
+            connection.execute(f"INSERT INTO {side} VALUES (5, '2024-01-01', 7)")  # noqa: S608 - ours
     names = [f"duckdb:///{tmp_path}/shop.duckdb#{side}" for side in "ab"]
     done = skillian("compare", *names, "--measure", "n", "--by", *options)
     assert done.returncode == code, done.stdout + done.stderr

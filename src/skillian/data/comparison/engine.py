@@ -274,8 +274,9 @@ def _counted(summary: Summary) -> RowCounts:
 def _compare_schemas(plan: ComparisonPlan, undeclared: Collection[str]) -> SchemaDiff:
     """Compare the schemas of the tables of two sources.
 
-    The columns of a logical name belong together. What the comparison uses is a finding if both
-    sources are among `undeclared`; a declared source says what to compare.
+    The columns of a logical name belong together. If both sources are among `undeclared`, columns
+    of one side are findings, and so are other types of what the comparison uses; a declared source
+    says what to compare.
     """
     a, b = plan.a.source, plan.b.source
     mapping: dict[str, str] = {}
@@ -284,8 +285,15 @@ def _compare_schemas(plan: ComparisonPlan, undeclared: Collection[str]) -> Schem
             mapping[one] = other
     diff = compare_schemas(a.table, b.table, mapping, names=(a.name, b.name))
     if not {a.name, b.name} <= {*undeclared}:
-        return diff.about((), ())
-    return diff.about(*({*_columns(side, plan)} for side in (plan.a, plan.b)))
+        return diff.with_findings(lambda _: False)
+    used_a, used_b = ({*_columns(side, plan)} for side in (plan.a, plan.b))
+    return diff.with_findings(
+        lambda each: (
+            None in (each.column_a, each.column_b)
+            or each.column_a in used_a
+            or each.column_b in used_b
+        )
+    )
 
 
 def _columns(side: Side, plan: ComparisonPlan) -> Iterator[str]:

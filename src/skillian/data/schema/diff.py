@@ -1,7 +1,7 @@
 """How the schemas of two tables differ: columns, types, NULL, order, collation and keys."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -125,13 +125,12 @@ class SchemaDiff(Record):
         )
         return replace(self, differences=known)
 
-    def about(self, a: Collection[str], b: Collection[str]) -> "SchemaDiff":
-        """The same differences; only those of these columns of a and b are findings."""
-        notes = tuple(
-            each if each.column_a in a or each.column_b in b else replace(each, is_finding=False)
-            for each in self.differences
+    def with_findings(self, is_kept: Callable[[SchemaDifference], bool]) -> "SchemaDiff":
+        """The same differences; a finding stays one only if it is kept."""
+        kept = (
+            replace(each, is_finding=each.is_finding and is_kept(each)) for each in self.differences
         )
-        return replace(self, differences=notes)
+        return replace(self, differences=tuple(kept))
 
     @property
     def sentences(self) -> tuple[str, ...]:
