@@ -56,9 +56,9 @@ class Comparisons:
     async def compare(
         self, question: SavedComparison, owner: str, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """The result as JSON; `progress` and errors are those of the engine.
+        """The result as JSON; `progress` is that of the engine.
 
-        Filters that leave no rows are another error.
+        Raises as the engine does, and `InvalidInputError` if the filters leave no rows.
         """
         async with self._engine(question, owner) as (engine, named):
             result = await engine.compare(named, progress)

@@ -229,8 +229,7 @@ def _report_all(
 
 def _format_of(output: Path | None, stated: Format | None) -> Format:
     """The stated format; the suffix decides without one, and for all rows that differ."""
-    if output is not None:
-        check_output(output)
+    check_output(output)
     try:
         found = Format.TABLE if output is None else Format.of_file(output)
     except ValueError as error:

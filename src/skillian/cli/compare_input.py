@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillian.cli.shell import SOURCES, column_map, listed, refuse, say, sources_file, unquoted
+from skillian.cli.shell import (
+    IN_QUOTES,
+    SOURCES,
+    column_map,
+    listed,
+    refuse,
+    say,
+    sources_file,
+    unquoted,
+)
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
@@ -47,7 +56,7 @@ _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PERCENT = Decimal(100)
 _DECIMAL_COMMA = re.compile(r"(?<![\d.])\d+,\d+(?![\d.])")
 _TEST = re.compile(
-    r'(?P<name>\s*"(?:[^"]|"")+"\s*|\s*[^<>!="\s][^<>!=]*)'
+    rf'(?P<name>\s*"{IN_QUOTES}"\s*|\s*[^<>!="\s][^<>!=]*)'
     r"(?P<operator>>=|<=|<>|!=|==|>|<|=)(?P<value>.*)",
     re.DOTALL,
 )

@@ -107,9 +107,7 @@ def _show(result: QuestionResult) -> None:
 
 def _check_output(output: Path | None) -> None:
     """Refuse immediately what would fail after a long run."""
-    if output is None:
-        return
     check_output(output)
-    if output.suffix != ".xml":
+    if output is not None and output.suffix != ".xml":
         reason = f"{output} is not the name of an .xml file"
         raise typer.BadParameter(reason, param_hint="--output")

@@ -36,11 +36,11 @@ SourcesFile = Annotated[
 ]
 SOURCES = Path("sources.yaml")
 """The default of `Settings.sources`."""
-_NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
-_QUOTED = re.compile(r'"((?:[^"]|"")+)"')
-_PAIR = re.compile(
-    "=".join(rf'(?:"(?P<{s}>(?:[^"]|"")+)"|(?P<plain_{s}>[^="][^=]*))' for s in "ab")
-)
+IN_QUOTES = '(?:[^"]|"")+'
+"""The pattern of a name within double quotes; one in it is written twice."""
+_NAME = re.compile(rf'\s*"({IN_QUOTES})"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
+_QUOTED = re.compile(f'"({IN_QUOTES})"')
+_PAIR = re.compile("=".join(rf'(?:"(?P<{s}>{IN_QUOTES})"|(?P<plain_{s}>[^="][^=]*))' for s in "ab"))
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -99,8 +99,10 @@ def refuse(options: Collection[str], reason: str) -> None:
         raise typer.BadParameter(f"{', '.join(options)} {reason}")
 
 
-def check_output(path: Path, option: str = "--output") -> None:
+def check_output(path: Path | None, option: str = "--output") -> None:
     """Refuse immediately what could not be written after a long run; raises `BadParameter`."""
+    if path is None:
+        return
     reason = ""
     if str(path) == "-":
         reason = "is not the name of a file; without one the result is printed, also by --format"

@@ -110,10 +110,9 @@ def infer(
     from skillian.data.declare.infer import infer_sources
     from skillian.data.declare.sources_yaml import secret_variable, written
 
-    if output is not None:
-        check_output(output)
-        if output.exists():
-            raise typer.BadParameter(f"{output} exists already", param_hint="--output")
+    check_output(output)
+    if output is not None and output.exists():
+        raise typer.BadParameter(f"{output} exists already", param_hint="--output")
     folder = output.resolve().parent if output is not None else Path.cwd()
     urls = [_url_of(name, folder) for name in urls]
 

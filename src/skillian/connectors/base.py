@@ -106,7 +106,7 @@ class Table:
         name: Its name.
         columns: The types of the columns that may be read.
         declared: What else the catalogue says about columns; one that is absent has no declaration.
-            It has those too that there is no right to read.
+            It includes columns that may not be read.
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
@@ -130,7 +130,7 @@ class Table:
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """The columns that there is no right to read."""
+        """The columns that the user of the connection may not read."""
         return tuple(name for name in self.declared if name not in self.columns)
 
     @property
@@ -154,7 +154,7 @@ def tables_of(
     Args:
         engine: The engine that the names of types are those of.
         columns: Schema, table, column, type, and what else the catalogue says. The type is None
-            for a column that there is no right to read.
+            for a column that may not be read.
     """
     tables: dict[tuple[str, str], tuple[dict[str, ColumnType], dict[str, Declaration]]] = {}
     for schema, table, column, kind, declaration in columns:

@@ -16,7 +16,7 @@ from skillian.data.sql.values import jsonable, python_rows
 from skillian.display import as_text, cell_in_words, cells_in_words, cut, show_rows
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run
-from skillian.reports.outcome import BY_SUFFIX, ROWS, Compared, Format
+from skillian.reports.outcome import ROWS, Compared, Format
 from skillian.reports.replacing import write_whole
 
 if TYPE_CHECKING:
@@ -185,10 +185,10 @@ class Comparison:
         from skillian.reports.writers import WRITERS  # noqa: PLC0415 - slow to load
 
         file = Path(path)
-        form = BY_SUFFIX.get(file.suffix.lower(), Format.TABLE)
-        if form is Format.TABLE:
-            known = ", ".join(suffix for suffix, each in BY_SUFFIX.items() if each is not form)
-            raise InvalidInputError(f"{file.name!r} has no suffix of a report; suffixes: {known}")
+        try:
+            form = Format.of_file(file, without=(Format.TABLE,))
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from None
         if file.resolve() in self._files:
             raise InvalidInputError(f"{file} is what was compared; name another file")
         if form in ROWS:

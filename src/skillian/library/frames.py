@@ -74,7 +74,7 @@ def _arrow_of(frame: Any) -> Any:
     """The rows of any other data frame.
 
     Raises:
-        ArrowInvalid: It has names or types that Arrow would change without a word.
+        ArrowInvalid: It has names or types that Arrow would silently change.
     """
     room = _room(frame)
     if room == "polars":

@@ -49,22 +49,23 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
     @classmethod
-    def of_file(cls, path: Path) -> Format:
-        """The format for the suffix of a file.
+    def of_file(cls, path: Path, without: Collection[Format] = ()) -> Format:
+        """The format for the suffix of a file, of all or `without` some.
 
         Raises:
             ValueError: No format has this suffix; the message names the suffixes.
         """
-        form = BY_SUFFIX.get(path.suffix.lower())
+        forms = {suffix: form for suffix, form in _BY_SUFFIX.items() if form not in without}
+        form = forms.get(path.suffix.lower())
         if form is None:
-            known = ", ".join(BY_SUFFIX)
+            known = ", ".join(forms)
             raise ValueError(
                 f"{path.name} has no suffix of a report format; supported suffixes: {known}"
             )
         return form
 
 
-BY_SUFFIX = {
+_BY_SUFFIX = {
     ".txt": Format.TABLE,
     ".json": Format.JSON,
     ".md": Format.MARKDOWN,

@@ -1,7 +1,8 @@
 """Two rules between a question and the calls that answer it.
 
 Nothing is lost: the calls have what the planner would call, as far as it reads the question, and
-what the other words name. Nothing is invented: whatever else they have is the model's choice.
+the values that the other words name. Nothing is invented: whatever else the calls have is stated as
+the model's choice, and so is what a word that is not read may change.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
-from skillian.offline.language.clauses import Reading
+from skillian.offline.language.clauses import SIGNS, Reading
 from skillian.offline.language.filters import admits, as_mapping, filter_of, parts_of, values_of
 from skillian.offline.language.periods import dated, period_of, spelt_out
 from skillian.offline.language.tokens import Token, as_number
@@ -31,16 +32,12 @@ CHECKED = {COMPARE, QUERY, *_LOOKS}
 _NAMES, _VALUES = {"source", "measure", "dimension"}, {"value", "period"}
 DATA = {*_NAMES, "value", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
-_ORDERING = {"most", "least", "desc", "asc", "rank", "ordered"}
-_SIGNS = {"most": "-", "desc": "-", "least": "+", "asc": "+"}
+_ORDERING = {*SIGNS, "rank", "ordered"}
 _TURNING = {"not", "but", "remove", "ignore", "instead_of", "excluded", "out", "out_of", "leave"}
-_SMALL = {"prep", "and", "or", "by", "from", "to", "verb", "dimension", "unknown", "only"}
-_NOUNS = {*_NAMES, "rows", "unknown", "filler"}
-_COMPARING = {"between", "from", "to", "since", "until", "before", "after", "onwards"}
 _MEANING = {*_NAMES, "number", "amount", "unknown", "doubt", "vague"}
 _SOURCE, _BY, _ORDER, _ROWS = "source {}", "by {}", "order {}", "the first {} rows"
 _OPERATORS = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
-_DEFAULT_LIMIT, _REACH, _END = "50", 8, Token("", "")
+_DEFAULT_LIMIT, _END = "50", Token("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +182,7 @@ class Turn:
 
     @cached_property
     def _is_turned(self) -> bool:
-        """Whether a word without a value beside it may exclude one."""
+        """Whether a word in a clause without a value may exclude one."""
         names = {"unlike"} if self._is_read else {"", "but", "unlike", "removed"}
         parts = [[self.tokens[at] for at in of] for n, of in self._reading.parts if n in names]
         loose = [t for of in parts if _VALUES.isdisjoint(t.kind for t in of) for t in of]
@@ -218,10 +215,10 @@ class Turn:
         signs = {_sign(name) for form, name in made if form == _ORDER}
         is_ordered = _ORDER not in missing if self._is_read else bool(signs)
         for at in every if self._is_read else self._unread:
-            is_lost = self.tokens[at].kind in _SIGNS and not is_ordered
+            is_lost = self.tokens[at].kind in SIGNS and not is_ordered
             lost |= dict.fromkeys([at] if is_lost else self._changing(at), False)
         if self.calls[0].tool == QUERY and not self._is_read and _ORDER not in missing:
-            marks += [t.text for t in self.tokens if {*_SIGNS.get(t.kind, "")} - signs]
+            marks += [t.text for t in self.tokens if SIGNS.get(t.kind) not in {None, *signs}]
         loose = self._unread if self._expected.tool else every
         marks += [self.tokens[at].text for at in loose if self._is_unused(at)]
         marks += self._reading.units if not self._expected.tool else []
@@ -275,7 +272,7 @@ class Turn:
         known = {part for part in self._expected.parts if part[0] != _BY or not self._is_turned}
         known |= {(_ROWS, "1") for token in self.tokens if token.kind in _ORDERING}
         known.add((_ROWS, _DEFAULT_LIMIT))
-        signs = {_SIGNS[t.kind] for t in self.tokens if t.kind in _SIGNS and not self._is_read}
+        signs = {SIGNS[t.kind] for t in self.tokens if t.kind in SIGNS and not self._is_read}
         for call in self.calls[-1:]:
             for name, condition in call.filters.items():
                 group = self._group(name)
@@ -349,7 +346,7 @@ def _forms(token: Token) -> set[str]:
 
 
 def _sign(order: str) -> str:
-    return "-" if order.startswith("-") else "+"
+    return "-" if order.startswith("-") else ""
 
 
 def _in_words(name: str, condition: Any) -> str:

@@ -75,8 +75,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     """
     from skillian.cli.compare_input import addressed
 
-    if output is not None:
-        check_output(output)
+    check_output(output)
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
     names = addressed(a, b)

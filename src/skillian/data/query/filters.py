@@ -199,7 +199,7 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
 
 
 async def check_order(*sides: tuple[BoundSource, Sequence[Condition]]) -> None:
-    """Check that what the filters order is not a text on one side only, which has another order.
+    """Check that no column which a filter orders is a text on one side only: texts sort otherwise.
 
     Raises `InvalidInputError` with the texts that the column holds, and the fix.
     """
@@ -282,11 +282,11 @@ def filtered_rows(
 
 
 def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
-    """The value that a filter tests: also of columns that are no dimension.
+    """The value that a filter tests, also of a column whose type no dimension has.
 
-    Of numbers without a limit, which cannot be read, and of floats, the database compares the exact
-    values with those of the filter, NaN and infinities too; of UUIDs and times of day, the texts.
-    Of all others, a filter only tests whether there is a value.
+    The database compares numbers without a limit and floats with the filter exactly, NaN and
+    infinities included, and UUIDs and times of day as texts. Of other such types, a filter only
+    tests whether there is a value.
     """
     definition = source.definition.dimensions.get(name)
     column = None if definition is None else source.column_of(definition.column)

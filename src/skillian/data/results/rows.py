@@ -13,7 +13,7 @@ from skillian.data.sql.values import Record
 Side = Literal["a", "b", "both"]
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
-_SIGNS = frozenset('"<>=!,')
+_NEED_QUOTES = frozenset('"<>=!,')
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class Proposal(Record):
 
 
 def option_name(name: str) -> str:
-    """A column as options of the command line name it: one with signs of theirs in quotes."""
-    if name == name.strip() and _SIGNS.isdisjoint(name):
+    """A column as options of the command line name it: in quotes if it has signs of theirs."""
+    if name == name.strip() and _NEED_QUOTES.isdisjoint(name):
         return name
     return '"' + name.replace('"', '""') + '"'
 

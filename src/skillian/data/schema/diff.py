@@ -291,7 +291,7 @@ def _forbidden(
     mapping: Mapping[str, str] | None,
     names: tuple[str, str],
 ) -> Iterator[SchemaDifference]:
-    """Yield the columns that there is no right to read, whose types may differ or not exist."""
+    """Yield the columns that may not be read, so that their types are not known."""
     back = {other: one for one, other in (mapping or {}).items()}
     partners = mapping or {}, back
     for index, table in enumerate(tables):

@@ -308,9 +308,9 @@ class DifferingRows:
         return self._chosen
 
     def _fits(self, cells: _Cells, kind: str) -> str:
-        """What is NULL if a text is not a value of a type.
+        """An expression that is NULL unless a text is a value of a type.
 
-        A time with more digits is none, and neither is a year that Python does not have.
+        A time that the type would round is not, nor a date in a year that Python does not have.
         """
         text = self._text(cells)
         read = f"TRY_CAST({text} AS {kind})"

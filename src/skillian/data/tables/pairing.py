@@ -210,15 +210,16 @@ async def _explained(
 def _with_forbidden(
     pairing: Pairing, sides: tuple[SideRows, SideRows], mapping: Mapping[str, str]
 ) -> Pairing:
-    """Add the columns that there is no right to read on either side, each with its counterpart."""
+    """Add the columns that may not be read on one of the sides, each with its counterpart."""
     tables = [side.source.table for side in sides]
     forbidden = [table.forbidden for table in tables]
     a, b = ([*table.columns, *names] for table, names in zip(tables, forbidden, strict=True))
     partners = pair_columns(a, b, mapping)
     names_in_a = {other: one for one, other in partners.items()}
-    refused: dict[tuple[str | None, str | None], None] = {}
-    refused |= {(name, partners.get(name)): None for name in forbidden[0]}
-    refused |= {(names_in_a.get(name), name): None for name in forbidden[1]}
+    pairs: list[tuple[str | None, str | None]]
+    pairs = [(name, partners.get(name)) for name in forbidden[0]]
+    pairs += [(names_in_a.get(name), name) for name in forbidden[1]]
+    refused = dict.fromkeys(pairs)  # a column that neither side may read is in both
     return replace(
         pairing,
         only_a=tuple(name for name in pairing.only_a if (name, partners.get(name)) not in refused),
@@ -237,7 +238,7 @@ def _forbidden(
     sides: Sequence[SideRows],
     forbidden: Sequence[Collection[str]],
 ) -> NotCompared:
-    """A column of one side or both that there is no right to read."""
+    """A column that may not be read on one side or on both."""
     where = [
         side.name for side, name, names in zip(sides, pair, forbidden, strict=True) if name in names
     ]

@@ -27,7 +27,8 @@ _NAMES = {
     "tolerance": {"removed": "removed", "": ""},
 }
 """Where the names of each kind of token go, by the clause that it is in."""
-_SIGNS = {"most": "-", "desc": "-", "least": "", "asc": ""}
+SIGNS = {"most": "-", "desc": "-", "least": "", "asc": ""}
+"""What an order begins with, by the kind of the word that states it."""
 _OPERATORS = {
     "since": "gte",
     "onwards": "gte",
@@ -210,8 +211,8 @@ class Reader:
             names: list[str] = getattr(reading, of.get(name, of[""]), [])
             names = [] if "not" in reading.says and name == "only_in" else names
             names += [each for each in token.names or (token.kind,) if each not in names]
-        if token.kind in _SIGNS:
-            reading.sign = _SIGNS[token.kind]
+        if token.kind in SIGNS:
+            reading.sign = SIGNS[token.kind]
         if token.kind == "gap" and name == "ranked" and not reading.members:
             reading.is_singular = plain(token.text) == token.text.lower()
         if token.kind == "dimension" and name in {"members", "ranked", "noun"}:
