@@ -30,6 +30,7 @@ from skillian.connectors.spark.rows import (
 from skillian.errors import QueryError, UnavailableError, missing_extra
 
 _TRIES = 5
+_LONGEST_WAIT_MS = 1000
 
 _URL = re.compile(r"sc://[^/\s]+(?:/(?:;[^;=\s]+=[^;\s]*)*)?")
 _DATABASE = re.compile(r";database=([^;]*)")
@@ -121,6 +122,7 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
     def _open(self) -> Any:
         # Spark would write statements, with their values, to standard error.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # the error says it
         with warnings.catch_warnings():
             # From pandas, which is not used here.
             warnings.simplefilter("ignore", FutureWarning)
@@ -128,11 +130,16 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
             from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
         builder: Any = SparkSession.builder
         session = builder.remote(self._url).create()
-        session.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
-        for name, value in _SETTINGS.items():
-            session.conf.set(name, value)
-        if self._database is not None:
-            session.catalog.setCurrentDatabase(self._database)
+        try:
+            policy = DefaultPolicy(max_retries=_TRIES, max_backoff=_LONGEST_WAIT_MS)
+            session.client.set_retry_policies([policy])
+            for name, value in _SETTINGS.items():
+                session.conf.set(name, value)
+            if self._database is not None:
+                session.catalog.setCurrentDatabase(self._database)
+        except BaseException:
+            session.client.close()  # an open client asks the server again when the program ends
+            raise
         return session
 
 

@@ -25,9 +25,7 @@ from skillian.connectors.spark import connect as connect_module
 from skillian.connectors.spark.connect import SparkConnectConnector
 from skillian.connectors.spark.rows import BATCH_ROWS
 
-# Reported before the error is raised.
-ignored = pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED:UserWarning")
-pytestmark = [*SPARK, ignored]
+pytestmark = SPARK
 
 ENDLESS = """
 SELECT SUM(a.id * b.id % 7) AS n FROM RANGE(1000000000000) AS a, RANGE(1000) AS b
@@ -162,11 +160,22 @@ async def _cancelling_stops_the_statement(connector: SparkConnectConnector) -> N
 async def test_a_server_that_is_not_there_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from pyspark.sql.connect.client import SparkConnectClient
+
+    closed: list[SparkConnectClient] = []
+    close = SparkConnectClient.close
+
+    def noted(client: SparkConnectClient) -> None:
+        closed.append(client)
+        close(client)
+
+    monkeypatch.setattr(SparkConnectClient, "close", noted)
     monkeypatch.setattr(connect_module, "_TRIES", 1)
     nowhere = connect("lake", "sc://127.0.0.1:1/;token=s3cret-token", tmp_path)
     with pytest.raises(QueryError, match="'lake': the server does not answer") as refused:
         await nowhere.run("SELECT 1", {})
     assert "s3cret" not in str(refused.value)
+    assert closed  # an open client asks the server again, for a minute, when the program ends
     await nowhere.aclose()
 
 

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from functools import cache
 from json import loads
 from pathlib import Path
 from typing import Any
@@ -84,22 +83,12 @@ def _in_order(pool: Sequence[Any], back: dict[int, Any], *, is_hex: bool) -> lis
     return [bytes.fromhex(each) if is_hex and each is not None else each for each in found]
 
 
-@cache
-def _spark(server: str) -> Any:
-    from pyspark.sql.connect.session import SparkSession
-
-    builder: Any = SparkSession.builder
-    session = builder.remote(server).create()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    return session
-
-
-def in_spark(server: str, text: str, pool: Sequence[Any]) -> list[Any]:
+def in_spark(session: Any, text: str, pool: Sequence[Any]) -> list[Any]:
     if text.startswith(("char", "varchar")):
-        return _stored_in_spark(_spark(server), text, pool)
+        return _stored_in_spark(session, text, pool)
     is_binary = isinstance(pool[0], bytes)
     values = [each.hex() if is_binary else each for each in pool]
-    frame = _spark(server).createDataFrame(list(enumerate(values)), "n int, v string")
+    frame = session.createDataFrame(list(enumerate(values)), "n int, v string")
     form = "hex(x)" if is_binary else "CAST(x AS STRING)"
     value = "unhex(v)" if is_binary else f"TRY_CAST(v AS {text})"
     rows = frame.selectExpr("n", f"{value} AS x").selectExpr("n", f"{form} AS x").collect()

@@ -84,6 +84,17 @@ def test_every_shown_type_is_known() -> None:
 
 
 @pytest.fixture(scope="module")
+def spark_session(spark_server: str) -> Iterator[Any]:
+    from pyspark.sql.connect.session import SparkSession
+
+    builder: Any = SparkSession.builder
+    session = builder.remote(spark_server).create()
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    yield session
+    session.stop()  # otherwise it waits for the server for minutes when the tests end
+
+
+@pytest.fixture(scope="module")
 def holds(
     request: pytest.FixtureRequest,
     postgres_server: PostgresServer,
@@ -109,7 +120,7 @@ def holds(
             return held.in_clickhouse(Server(port), text, pool)
 
         def spark(text: str, pool: Sequence[Any]) -> list[Any]:
-            return held.in_spark(request.getfixturevalue("spark_server"), text, pool)
+            return held.in_spark(request.getfixturevalue("spark_session"), text, pool)
 
         readers: dict[str, held.Read] = {
             "duckdb": partial(held.in_duckdb, duck),
