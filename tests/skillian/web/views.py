@@ -87,10 +87,14 @@ def by_test_id(user: User, name: str) -> ui.element:
 
 async def compared(service: Service, **options: Any) -> str:
     """Compare the demo's amounts, unless the options say otherwise; returns the key."""
-    defaults = {"name": "x", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
-    comparison = SavedComparison.model_validate({**defaults, **options})
-    key: str = (await service.comparisons.compare(comparison, ""))["cache_key"]
+    key: str = (await service.comparisons.compare(asked(**options), ""))["cache_key"]
     return key
+
+
+def asked(**options: Any) -> SavedComparison:
+    """The question about the demo's amounts, unless the options say otherwise."""
+    defaults = {"name": "x", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
+    return SavedComparison.model_validate({**defaults, **options})
 
 
 def fire(element: ui.element, event: str, args: Any) -> None:
