@@ -27,6 +27,8 @@ Family = Literal[
 ]
 Precision = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
 Amount = Annotated[Decimal, Field(max_digits=30, decimal_places=20, allow_inf_nan=False)]
+# 12 digits before the point: a year 24 and a year 2024 are 6e10 seconds apart.
+Span = Annotated[Decimal, Field(max_digits=32, decimal_places=20, allow_inf_nan=False)]
 Limit = Annotated[Decimal, Field(ge=0, max_digits=30, decimal_places=20, allow_inf_nan=False)]
 
 
@@ -126,7 +128,7 @@ class Rule(Definition):
     divisor: Factor | None = None
     plus: Amount | None = None
     round: Places | None = None
-    shift: Amount | None = None
+    shift: Span | None = None
     zone_a: Zone | None = None
     zone_b: Zone | None = None
     length: Length | None = None

@@ -9,6 +9,7 @@ from decimal import Context, Decimal
 from itertools import chain, combinations
 from typing import Any
 
+from pydantic import ValidationError
 from sqlglot import exp
 
 from skillian.connectors.dialects import compile_sql, filled
@@ -30,7 +31,10 @@ _AS_GOOD = 0.995
 _TRIED = 2
 _PAIRED = 60
 _EXACT = Context(prec=12)
-_PLACES = {"number": 38, "float": 9}  # binary floats have more places than was meant
+# A rule states no more than 20 places; binary floats have more of them than was meant.
+_PLACES = {"number": 20, "float": 9}
+_MOST = 1e12
+"""Beyond it, and below its inverse, a ratio is no factor that anybody would state."""
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
     "timestamp": CellType("timestamp", "TIMESTAMP"),
@@ -72,6 +76,14 @@ class Guess:
 
 def _number(written: Decimal) -> str:
     return f"{written.normalize():f}"
+
+
+def _stated(written: str, **fields: Decimal) -> Guess | None:
+    """The guess, or None if a number in it has more digits than a rule may state."""
+    try:
+        return Guess(Rule.model_validate(fields), written)
+    except ValidationError:
+        return None
 
 
 async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Guess]:
@@ -201,10 +213,10 @@ async def _of_line(
         if row["plus"] is None:
             continue
         exact = Decimal(repr(float(row["plus"])))
-        for plus in dict.fromkeys(round(exact, digits).normalize() for digits in (0, places)):
-            if plus:
-                written = f"factor={_number(factor)},plus={_number(plus)}"
-                guess = Guess(Rule(factor=factor, plus=plus), written)
+        rounded = (Decimal(f"{exact:.{digits}f}").normalize() for digits in (0, places))
+        for plus in dict.fromkeys(rounded):
+            written = f"factor={_number(factor)},plus={_number(plus)}"
+            if plus and (guess := _stated(written, factor=factor, plus=plus)):
                 guesses += [guess, _rounded(guess, places)]
     return guesses
 
@@ -212,14 +224,14 @@ async def _of_line(
 def _number_guesses(
     factors: list[Decimal], gaps: list[Decimal], scales: list[int]
 ) -> Iterator[Guess]:
-    multiplied = [Guess(Rule(factor=each), f"factor={_number(each)}") for each in factors]
+    multiplied = [_stated(f"factor={_number(each)}", factor=each) for each in factors]
     divided = [
-        None if inverse is None else Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
+        None if inverse is None else _stated(f"divisor={_number(inverse)}", divisor=inverse)
         for inverse in map(_inverse, factors)
     ]
-    yield from (one or other for one, other in zip(divided, multiplied, strict=True))
-    for gap in gaps:
-        yield Guess(Rule(plus=gap.normalize()), f"plus={_number(gap)}")
+    yield from filter(None, (one or other for one, other in zip(divided, multiplied, strict=True)))
+    added = (_stated(f"plus={_number(gap)}", plus=gap.normalize()) for gap in gaps)
+    yield from filter(None, added)
     for places in range(max(scales)):
         sides = (
             f"SKILLIAN_COMPUTED({side}, '1', '0', {places})"
@@ -229,9 +241,10 @@ def _number_guesses(
         yield Guess(Rule(round=places), f"round={places}", f"({' OR '.join(sides)})")
     for factor, one, other in zip(factors, divided, multiplied, strict=True):
         if abs(factor) != 1:
-            if one is not None:
+            if one:
                 yield _rounded(one, scales[0])
-            yield _rounded(other, scales[1])
+            if other:
+                yield _rounded(other, scales[1])
 
 
 def _inverse(factor: Decimal) -> Decimal | None:
@@ -250,6 +263,8 @@ def _rounded(guess: Guess, places: int) -> Guess:
 
 def _plain_factors(ratio: float) -> Iterator[Decimal]:
     """Numbers near a ratio, the shortest first, and those whose inverse is short."""
+    if not 1 / _MOST < abs(ratio) < _MOST:
+        return
     exact = Decimal(repr(ratio))
     for places in range(7):
         near = round(exact, places).normalize()

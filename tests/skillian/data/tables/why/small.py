@@ -169,6 +169,14 @@ SMALL = {
         "CAST(tax AS DECIMAL(18, 4)) AS net, CAST(net AS DECIMAL(14, 3)) AS tax",
         options=(_SWAPPED,),
     ),
+    "another calendar": Small(
+        "placed + INTERVAL 2000 YEAR AS placed", options=("--rule placed:shift=730485d",)
+    ),
+    "numbers with more digits than a rule states": Small(
+        "CAST(net AS DECIMAL(38, 2)) * 10000000000000 AS net, seconds + 10000000000000 AS seconds,"
+        " CAST(tax AS DECIMAL(38, 25)) + 0.0000000000000000000000007 AS tax",
+        options=("--rule tax:round=2",),
+    ),
     "noise": Small(
         ", ".join(
             within(f"HASH(id, {n}) % 40 = 0", cell)
