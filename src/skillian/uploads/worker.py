@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from skillian.connectors.files.delimited import file_pattern
 from skillian.connectors.files.lines import read_format
 from skillian.connectors.files.options import FileOptions, dict_of, read_options
 from skillian.connectors.files.parquet import INFERRED
+from skillian.connectors.files.prepared import prepared
 from skillian.errors import ToolError
 from skillian.uploads.limits import (
     KINDS,
@@ -74,8 +76,10 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
     if suffix in KINDS["Excel"]:
         sheets = _sheets(path)
         options = replace(options, sheet=options.sheet or next(iter(sheets), ""))
-    elif suffix in KINDS["CSV"] and not options.encoding and options.header == 1:
-        _check_width(len(read_format(path, None, options).names))
+    elif suffix in KINDS["CSV"]:
+        with TemporaryDirectory() as folder:
+            file = prepared(path, options, Path(folder))
+            _check_width(len(read_format(path, file, options).names))
     elif suffix in KINDS["JSON lines"]:
         _check_keys(path)
     elif suffix in KINDS["Parquet"]:

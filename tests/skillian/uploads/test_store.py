@@ -72,7 +72,7 @@ async def test_each_kind_of_file_is_read(files: UploadStore, name: str) -> None:
         "a.xlsx": workbook(ROWS, "Second"),
         "a.jsonl": b'{"id": 1, "amount": 1.5}\n{"id": 2, "amount": 2.25}\n',
         "a.parquet": table.getvalue(),
-        "a.tsv": b"id\tamount\n1\t1.5\n2\t2.25\n",
+        "a.tsv": "id\tamount\n1\t1.5\n2\t2.25\n".encode("utf-16"),
     }
     upload = await sent(files, name, contents[name])
     assert [column for column, _ in upload.columns] == ["id", "amount"]
@@ -126,6 +126,7 @@ KEYS = json.dumps(dict.fromkeys(WIDE, 1))
         pytest.param("a.parquet", "PAR1 no", "not a Parquet file", id="parquet"),
         pytest.param("ledger.csv", "id,v\n1,2\n1,2,3\n", "ledger.csv, line 3", id="ragged"),
         pytest.param("a.csv", b"\x00\xff,b\n1,2\n", "a.csv", id="binary"),
+        pytest.param("a.csv", BOOK, "suffix .xlsx", id="renamed"),
         pytest.param("a.csv", "", "a.csv", id="empty"),
         pytest.param("a.jsonl", '{"id": 1}\n{"id": \n', "line 2", id="json"),
     ],

@@ -19,6 +19,11 @@ _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
+_ENDS = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
+_FORMATS = {
+    "PK\x03\x04": "a workbook or another ZIP archive; give a workbook the suffix .xlsx",
+    "PAR1": "a Parquet file; give it the suffix .parquet",
+}
 _UNEVEN = "correct the line or put quotes around a value with a delimiter in it"
 _FURTHER = ", or state the line of the names, such as header=2"
 _UNCLOSED = "close it, or, if it is part of a value, put the value in quotes and write it twice"
@@ -67,6 +72,9 @@ def read_format(
     line = f"{path.name}, line {1 + max(file.offset, 0)}"
     if len(header) > _MAX_HEADER:
         raise QueryError(f"{line}: its column names are longer than {_MAX_HEADER} characters")
+    for start, other in _FORMATS.items():
+        if header.startswith(start):
+            raise QueryError(f"{path.name}: it is {other}")
     if not _is_utf8(header):
         raise QueryError(f"{line}: {_NOT_UTF8}")
     known = own.delimiter or file.delimiter
@@ -128,8 +136,7 @@ def find_fault(path: Path, form: CsvFormat) -> str:
             try:
                 row = next(reader)
             except StopIteration:
-                name = form.name or path.name
-                return f"{name}: it is not CSV as RFC 4180 defines it; are line endings mixed?"
+                return _mixed_ends(path, form)
             except csv.Error as error:
                 return f"{place}: {_reason(error)}"
             text = form.delimiter.join(row)
@@ -142,6 +149,22 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                 names = "1 column" if len(form.names) == 1 else f"{len(form.names)} columns"
                 fix = _UNEVEN + (_FURTHER if form.options.header == 1 else "")
                 return f"{place}: it has {values}, but the {form.header} names {names}; {fix}"
+
+
+def _mixed_ends(path: Path, form: CsvFormat) -> str:
+    """The first line that does not end as those above it."""
+    with _opened(path) as file:
+        first, is_open = "", False
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), ""), 1):
+            is_open ^= line.count(form.options.quote) % 2 == 1
+            end = line[len(line.rstrip("\r\n")) :]
+            first = first or end
+            if end not in ("", first) and not is_open:
+                return (
+                    f"{form.place(path, number)}: it ends with {_ENDS[end]}, and the lines above"
+                    f" with {_ENDS[first]}; save the file with one kind of line ending"
+                )
+    return f"{form.name or path.name}: it is not CSV as RFC 4180 defines it"
 
 
 def _reason(error: csv.Error) -> str:

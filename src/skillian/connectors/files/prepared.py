@@ -89,7 +89,10 @@ def suffix_of(path: Path) -> str:
 
 def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
     """The file, or a copy in `folder`; raises `QueryError` for a damaged file."""
-    encoding = options.encoding or _encoding(path)
+    marked = _encoding(path)
+    encoding = options.encoding or marked
+    if marked and not codecs.lookup(encoding).name.startswith("utf-16"):
+        raise QueryError(f"{path.name}: it begins with the mark of UTF-16; state no encoding")
     is_json = suffix_of(path) in JSON
     is_plain = path.suffix.lower() != PACKED and encoding in _UTF8
     before, delimiter = _before_header(path, options, encoding)
@@ -106,11 +109,8 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
                     return Prepared(copy, 0, texts, is_canonical=True, remark=remark)
                 left_out = _write_lines(path, text, target, options, before)
                 return Prepared(copy, left_out, delimiter=delimiter)
-    except UnicodeDecodeError as error:
-        raise QueryError(
-            f"{path.name}: byte {error.start} is not {error.encoding}; name its encoding, such as"
-            " encoding=latin-1"
-        ) from None
+    except UnicodeError:
+        raise QueryError(_undecodable(path, encoding or "utf-8")) from None
     except (EOFError, gzip.BadGzipFile, zlib_error):
         raise QueryError(f"{path.name}: it is not a complete gzip file; pack it again") from None
 
@@ -124,6 +124,26 @@ def _encoding(path: Path) -> str:
     return _MARKS.get(start, "")
 
 
+def _undecodable(path: Path, encoding: str) -> str:
+    """The line, and the byte in it, that is not in an encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line = 1
+    with _opened(path) as file:
+        found = "the end"
+        try:
+            for part in file:
+                line += decoder.decode(part).count("\n")
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            found = f"byte 0x{error.object[error.start]:02x}"
+        except UnicodeError:  # UTF-16 without its mark
+            found = "the start"
+    return (
+        f"{path.name}, line {line}: {found} is not {encoding}; name the encoding, such as"
+        " encoding=latin-1"
+    )
+
+
 def _opened(path: Path) -> BufferedIOBase:
     is_packed = path.suffix.lower() == PACKED
     return cast("BufferedIOBase", _Packed(path) if is_packed else path.open("rb"))
@@ -135,7 +155,7 @@ def _before_header(path: Path, options: FileOptions, encoding: str) -> tuple[int
         return 0, ""
     delimiter = ""
     with (
-        suppress(UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib_error),
+        suppress(UnicodeError, EOFError, gzip.BadGzipFile, zlib_error),
         _opened(path) as binary,
         TextIOWrapper(cast("Any", binary), encoding or "utf-8-sig", errors="replace") as text,
     ):

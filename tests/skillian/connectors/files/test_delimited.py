@@ -214,7 +214,10 @@ def test_empty_lines_and_what_is_written_for_excel_are_above_the_names(
             b"a,b\n1,2\n3,\xff\n",
             "a.csv, line 3: it is not UTF-8 text; save it as UTF-8, or name its encoding",
         ),
-        ("a,b\r\n1,2\n", "a.csv: it is not CSV as RFC 4180 defines it; are line endings mixed?"),
+        (
+            'a,b\r\n1,"2\n"\r\n3,4\n',
+            "a.csv, line 4: it ends with LF, and the lines above",
+        ),
     ],
 )
 def test_a_fault_is_found_with_its_line(tmp_path: Path, content: bytes | str, fault: str) -> None:

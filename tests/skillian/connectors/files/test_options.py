@@ -93,9 +93,11 @@ async def test_csv_is_read_as_stated(
 async def test_an_encoding_is_stated_or_marked(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes("name,n\nGröße,1\n".encode("latin-1"))
     assert await rows_of(tmp_path, "x.csv", "encoding=latin-1") == [{"name": "Größe", "n": 1}]
-    assert "byte" in await refusal(tmp_path, "x.csv", "encoding=ascii&header=1")
+    assert "line 2: byte 0xf6 is not" in await refusal(tmp_path, "x.csv", "encoding=ascii")
+    assert "line 1: the start is not" in await refusal(tmp_path, "x.csv", "encoding=utf-16")
     (tmp_path / "u.csv").write_bytes("name,n\nGröße,1\n".encode("utf-16"))
     assert await rows_of(tmp_path, "u.csv") == [{"name": "Größe", "n": 1}]
+    assert "begins with the mark" in await refusal(tmp_path, "u.csv", "encoding=latin-1")
 
 
 async def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
