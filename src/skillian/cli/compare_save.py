@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Load = Callable[[], Coroutine[Any, Any, Saved]]
 
+_NO_SECRETS = ("database", "use_ssl")
+"""Options of Spark Connect that anybody may read."""
+
 
 class SavedFiles:
     """The files of a saved comparison: what is compared, and the sources that nobody declared.
@@ -161,7 +164,7 @@ def _url(registry: SourceRegistry, connection: str, folder: Path) -> str:
     if scheme(url) in PATHS:
         path = str(path_of(url, registry.folder).absolute())
         return f"{scheme(url)}:///{path.removeprefix(f'{folder.absolute()}{os.sep}')}"
-    if _has_secret(url):
+    if has_secret(url):
         raise InvalidInputError(
             f"the URL of {quoted(connection)} has a password or options, which --save does not"
             " write; write the secret part as a variable of the environment, in single quotes,"
@@ -170,13 +173,16 @@ def _url(registry: SourceRegistry, connection: str, folder: Path) -> str:
     return url
 
 
-def _has_secret(url: str) -> bool:
+def has_secret(url: str) -> bool:
     """Whether a URL has a password or the value of an option that is not a variable."""
     try:
         parts = urlsplit(url)
-        values = [parts.password or "", *(value for _, value in parse_qsl(parts.query))]
+        options = parse_qsl(parts.query)
+        if scheme(url) == "sc":
+            options += parse_qsl(parts.path.removeprefix("/"), separator=";")
     except ValueError:
         return True
+    values = [parts.password or "", *(value for name, value in options if name not in _NO_SECRETS)]
     return any(VARIABLE.sub("", value) for value in values)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import logging
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -12,11 +13,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from skillian.connectors import base
 from skillian.connectors.arrow import arrow_schema
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
+from skillian.connectors.base import (
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Table,
+    UnreadableColumns,
+)
 from skillian.connectors.servers import ServerConnector, Session
 from skillian.connectors.spark.rows import (
     TIMEOUT_SECONDS,
@@ -29,6 +36,8 @@ from skillian.connectors.spark.rows import (
 )
 from skillian.errors import QueryError, UnavailableError, missing_extra
 
+# gRPC would write to standard error; what it has to say is in its errors.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 _TRIES = 5
 _LONGEST_WAIT_MS = 1000
 
@@ -37,6 +46,9 @@ _DATABASE = re.compile(r";database=([^;]*)")
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     # Otherwise a product of more than 38 digits loses its last ones.
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -98,8 +110,7 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
             session = statement.session()
             database = session.catalog.currentDatabase()
             return tuple(
-                table_of(database, table.name, session.table(_quoted(table.name)))
-                for table in session.catalog.listTables()
+                _table(session, database, table.name) for table in session.catalog.listTables()
             )
 
         return await self.read(read)
@@ -123,6 +134,7 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
         # Spark would write statements, with their values, to standard error.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # the error says it
+        warnings.filterwarnings("ignore", "The SQL config .* has been deprecated")
         with warnings.catch_warnings():
             # From pandas, which is not used here.
             warnings.simplefilter("ignore", FutureWarning)
@@ -201,8 +213,17 @@ class SparkStatement(Session):
             self._ended = True
 
 
+def _table(session: Any, database: str, name: str) -> Table:
+    """A table or view; each access to the columns of one that cannot be read is an error."""
+    try:
+        return table_of(database, name, session.table(_quoted(name)))
+    except AnalysisException as error:
+        reason = f"{name!r} cannot be read: {plain(error)}"
+        return Table(database, name, UnreadableColumns(reason), {}, "spark")
+
+
 def _explained(name: str, error: Exception, _: float) -> QueryError:
-    reason = plain(error) or "the server does not answer; check its address and token"
+    reason = plain(error) or "the server does not answer; check its address, token and use_ssl"
     return QueryError(f"connection {name!r}: {reason}")
 
 

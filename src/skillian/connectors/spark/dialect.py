@@ -36,6 +36,11 @@ _PATTERNS = {
     "%-m": "M",
     "%-H": "H",
 }
+_JSON_OPTIONS = (
+    *("timestampFormat", "yyyy-MM-dd HH:mm:ss.SSSSSSXXX"),
+    *("timestampNTZFormat", "yyyy-MM-dd HH:mm:ss.SSSSSS"),
+    *("ignoreNullFields", "false"),
+)
 
 
 def _float_text(node: exp.Cast) -> exp.Expr:
@@ -76,17 +81,25 @@ def _pattern(form: str) -> str:
     )
 
 
+def _json(node: exp.JSONFormat) -> exp.Expr:
+    # Without a format, times are cut to milliseconds.
+    return call("TO_JSON", _inner(node.this), call("MAP", *map(_text, _JSON_OPTIONS)))
+
+
 def _text(text: str) -> exp.Literal:
     return exp.Literal.string(text)
 
 
 _CHANGES: dict[type[exp.Expr], Change] = {
     exp.IntDiv: f"CAST({QUOTIENT} AS DECIMAL(38, 0))",
+    exp.JSONFormat: _json,
     exp.Normalize: _normalize,
     exp.RegexpLike: _regexp_like,
     # SIGN returns a binary float in Spark.
     exp.Sign: "CASE WHEN v > 0 THEN 1 WHEN v < 0 THEN -1 WHEN v = 0 THEN 0 END",
     exp.StrToTime: _str_to_time,
+    # That of 64-bit numbers fails beyond 64 bits.
+    exp.Sum: "SUM(v * CAST(1 AS DECIMAL(1, 0)))",
     exp.TimeToStr: _time_to_str,
     # Spark would turn the German sharp s into two letters.
     exp.Upper: "UPPER(REPLACE(v, 'ß', 'ẞ'))",

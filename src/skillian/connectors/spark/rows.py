@@ -33,7 +33,7 @@ _MESSAGE = re.compile(
     r"\[[A-Z_.0-9]+\] (?P<text>[^\n]*?)(?: Correct the value| Use `| SQLSTATE|\n|$)"
 )
 _PATH = re.compile(r"(?:file:)?(?:/[^\s'\"`/]+){2,}")
-_TYPE = re.compile(r"(?P<name>\w+)(?:\(\d+(?:,(?P<scale>\d+))?\))?")
+_TYPE = re.compile(r"(?P<name>\w+)(?:\(\d+(?:,(?P<scale>\d+))?\))?(?: collate \w+)?")
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("string", "char", "varchar"), "text"),
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import SecretStr
 
@@ -285,9 +285,12 @@ def registry_of(
 def connection_name(url: str) -> str:
     """A name for the connection: that of the file, folder or database in its URL."""
     try:
-        stem = Path(urlsplit(url).path).stem
+        path = urlsplit(url).path
     except ValueError:
-        stem = ""
+        path = ""
+    if scheme(url) == "sc":  # its path has all parameters, such as a token
+        path = dict(parse_qsl(path, separator=";")).get("database", "")
+    stem = Path(path).stem
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 

@@ -119,7 +119,10 @@ def _unquoted(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """The name of a type, in lower case and without its brackets, and what is in them."""
+    """The name of a type, in lower case and without its brackets, and what is in them.
+
+    The collation, which Spark writes behind it, is no part of it.
+    """
     depth, quote, start = 0, "", 0
     outside: list[str] = []
     arguments: list[str] = []
@@ -142,6 +145,7 @@ def _split(text: str) -> tuple[str, list[str]]:
         if depth == 0:
             outside.append(character)
     name = " ".join("".join(outside).lower().replace("zerofill", "").split())
+    name = name.partition(" collate ")[0]
     return name, [each for each in arguments if each]
 
 

@@ -70,6 +70,7 @@ ELSE CASE WHEN v < 0 THEN '-' ELSE '' END || CASE
     ELSE RPAD({_FRACTION}, 1 + {_EXPONENT}, '0') END
 END
 """
+_HOLDS_VARIANTS = re.compile(r"[<,:]variant\b")  # in Spark's names of types
 _NO_KEYS = frozenset({"json", "nested"})
 # Other types of which equal values have one text: of PostgreSQL, with their lengths.
 _ONE_TEXT = re.compile(
@@ -106,6 +107,8 @@ def family_of(a: CellType, b: CellType) -> Family:
         return "uuid"
     if kinds == {"json", "text"}:
         return "json"
+    if any(_HOLDS_VARIANTS.search(each.sql) for each in (a, b)):
+        raise NotComparableError("variants inside of other values have no exact text")
     same = len(kinds) == 1 and (a.kind not in {"nested", "other"} or a.sql == b.sql)
     if not same:
         raise NotComparableError(f"{a.sql} and {b.sql} have no common form")

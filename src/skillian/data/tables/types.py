@@ -191,7 +191,8 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
         return _float(kind, value, dialect)
     if dialect == "mysql" and _BYTES.match(kind.sql):
         value = filled("LOWER(HEX(v))", dialect, v=value)
-    template = _TEXTS.get((kind.kind, dialect)) or _TEXTS.get((kind.kind, "")) or "CAST(v AS TEXT)"
+    name = "variant" if kind.sql == "variant" else kind.kind
+    template = _TEXTS.get((name, dialect)) or _TEXTS.get((kind.kind, "")) or "CAST(v AS TEXT)"
     sql_name = kind.sql if kind.kind in {"nested", "other"} else _TEXT
     return Transported(filled(template, dialect, v=value), replace(kind, sql=sql_name), _TEXT)
 
@@ -253,5 +254,10 @@ _TEXTS = {
     ("time", "mysql"): MYSQL_FRACTION,
     ("json", "mysql"): "CAST(v AS CHAR)",
     ("nested", "clickhouse"): "CAST(v AS TEXT)",
+    # Its text does not tell a date from its text, nor a double from a decimal.
+    ("variant", "spark"): """
+        CONCAT(TO_JSON(v), CASE WHEN SCHEMA_OF_VARIANT(v) RLIKE 'DATE|TIME|BINARY|FLOAT|DOUBLE'
+            THEN CONCAT(' ', SCHEMA_OF_VARIANT(v)) ELSE '' END)
+    """,
     ("nested", ""): "CAST(TO_JSON(v) AS TEXT)",
 }

@@ -11,6 +11,7 @@ from tests.skillian.data.conftest import two_sources
 from tests.support.asking import measures_asked
 from tests.support.spark_connect import SPARK, spark_tables
 
+from skillian import compare_async, sql
 from skillian.connectors import Connector, connect
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -177,6 +178,53 @@ async def test_a_server_that_is_not_there_is_a_sentence(
     assert "s3cret" not in str(refused.value)
     assert closed  # an open client asks the server again, for a minute, when the program ends
     await nowhere.aclose()
+
+
+# Values that differ, by the name of their column.
+_VALUES = {
+    "nested": ("array(timestamp'2024-01-01')", "array(timestamp'2024-01-01 00:00:00.000001')"),
+    "field": (
+        "struct(timestamp_ntz'2024-01-01 00:00')",
+        "struct(timestamp_ntz'2024-01-01 00:00:00.0001')",
+    ),
+    "variant": ("CAST(date'2024-01-01' AS variant)", "CAST('2024-01-01' AS variant)"),
+    "collated": ("'a' COLLATE UTF8_LCASE", "'A' COLLATE UTF8_LCASE"),
+}
+
+
+async def test_values_are_exact_whatever_the_settings_of_the_server(spark_server: str) -> None:
+    from pyspark.sql.connect.session import SparkSession
+
+    builder: Any = SparkSession.builder
+    session = builder.remote(spark_server).create()
+    one, other = (
+        ", ".join(f"{pair[side]} AS {name}" for name, pair in _VALUES.items()) for side in (0, 1)
+    )
+    text = '"it\'s" AS text, 9223372036854775807L AS large'
+    for statement in (
+        "CREATE DATABASE views",
+        "USE views",
+        f"CREATE VIEW one AS SELECT 1 AS id, {one}, {text}",
+        f"CREATE VIEW other AS SELECT 1 AS id, {other}, {text}",
+        "CREATE VIEW gone AS SELECT 1 AS id",
+        "CREATE VIEW broken AS SELECT * FROM gone",
+        "DROP VIEW gone",
+    ):
+        session.sql(statement).collect()
+    session.stop()
+    url = f"{spark_server}/;x-header=s3cret;database=views"
+    where = {"text": "it's"}
+    same = await compare_async(f"{url}#one", f"{url}#one", key="id", where=where)
+    assert same.equal, same.summary
+    found = await compare_async(f"{url}#one", f"{url}#other", key="id", where=where)
+    differing = {column.a: column.mismatches for column in found.columns}
+    assert differing == dict.fromkeys(_VALUES, 1) | {"text": 0, "large": 0}
+    assert "s3cret" not in found.summary
+    twice = sql("SELECT id, large FROM one UNION ALL SELECT id, large FROM other", url)
+    sums = await compare_async(twice, twice, measures="large", by="id")
+    assert sums.measures[0].total_a == 2**64 - 2
+    with pytest.raises(QueryError, match=r"'broken' cannot be read: The table or view .*gone"):
+        await compare_async(f"{url}#broken", f"{url}#one", key="id")
 
 
 _ROWS = """
