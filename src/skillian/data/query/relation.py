@@ -33,9 +33,14 @@ class Address(NamedTuple):
 
 
 def split_url(text: str) -> tuple[str, str]:
-    """The URL of a database, and what follows its last `#`, or an empty string."""
+    """The URL of a database, and what follows its last `#`, or an empty string.
+
+    In a name, `%23` is `#` and `%2F` is `/`.
+    """
     match = _FRAGMENT.fullmatch(text)
-    return (match["url"], match["name"] or "") if match else (text, "")
+    if match is None:
+        return text, ""
+    return match["url"], (match["name"] or "").replace("%23", "#").replace("%2F", "/")
 
 
 def address_of(name: str) -> Address | None:

@@ -129,6 +129,7 @@ URLS = {
     "duckdb:///a.duckdb#main.t": ("duckdb:///a.duckdb", "main.t"),
     "postgres://u:p#w@host/db": ("postgres://u:p#w@host/db", ""),
     "postgres://u:p#w@host/db#t": ("postgres://u:p#w@host/db", "t"),
+    "duckdb:///a.duckdb#a%23b%2Fc": ("duckdb:///a.duckdb", "a#b/c"),
     "file.csv": ("file.csv", ""),
 }
 
