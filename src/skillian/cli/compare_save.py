@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
 
 import typer
 
@@ -15,7 +14,8 @@ from skillian.cli.shell import ExitCode, check_output, say, sources_file
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
 from skillian.data.declare.saved import Saved, as_yaml, saved_text, stated
-from skillian.data.declare.sources import VARIABLE, SourceRegistry
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.declare.sources_yaml import has_secret
 from skillian.data.query.relation import address_of, declared_name
 from skillian.errors import InvalidInputError, quoted
 from skillian.reports.replacing import write_whole
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from skillian.data.declare.saved import SavedComparison
 
 Load = Callable[[], Coroutine[Any, Any, Saved]]
-
-_NO_SECRETS = ("database", "use_ssl")
-"""Options of Spark Connect that anybody may read."""
 
 
 class SavedFiles:
@@ -171,19 +168,6 @@ def _url(registry: SourceRegistry, connection: str, folder: Path) -> str:
             " such as 'postgresql://reader:${SHOP_PASSWORD}@db.example/shop#orders'"
         )
     return url
-
-
-def has_secret(url: str) -> bool:
-    """Whether a URL has a password or the value of an option that is not a variable."""
-    try:
-        parts = urlsplit(url)
-        options = parse_qsl(parts.query)
-        if scheme(url) == "sc":
-            options += parse_qsl(parts.path.removeprefix("/"), separator=";")
-    except ValueError:
-        return True
-    values = [parts.password or "", *(value for name, value in options if name not in _NO_SECRETS)]
-    return any(VARIABLE.sub("", value) for value in values)
 
 
 def _source(source: Source) -> dict[str, Any]:

@@ -72,11 +72,7 @@ def check(sources: SourcesFile = None) -> None:
     async def work() -> list[SourceFinding]:
         findings: list[SourceFinding] = []
         with notes.status("Checking ...") as status:
-
-            def starting(name: str) -> None:
-                notes.print(f"{printable(name)} ...", style="dim", markup=False)
-
-            async for finding in check_sources(SourceRegistry.load(path), starting):
+            async for finding in check_sources(SourceRegistry.load(path), _starting):
                 done = f"{finding.source}: {finding.part} done"
                 status.update(Text(printable(f"Checking ... {done}")))
                 findings.append(finding)
@@ -119,7 +115,7 @@ def infer(
     async def work() -> list[Inferred]:
         databases: list[Inferred] = []
         for url in urls:
-            databases.append(await infer_sources(url, folder, databases))
+            databases.append(await infer_sources(url, folder, databases, _starting))
         return databases
 
     databases = list(zip(run(work()), urls, strict=True))
@@ -149,6 +145,10 @@ def infer(
         f" Next: skillian sources check --sources {shlex.quote(str(output))}",
         markup=False,
     )
+
+
+def _starting(name: str) -> None:
+    notes.print(f"{printable(name)} ...", style="dim", markup=False)
 
 
 def _url_of(name: str, folder: Path) -> str:

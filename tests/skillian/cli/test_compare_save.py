@@ -11,9 +11,6 @@ import yaml
 from tests.skillian.cli.conftest import Run
 from tests.support.postgres import Database
 
-from skillian.cli.compare_save import has_secret
-from skillian.data.declare.sources import connection_name
-
 OLD = "id,name,amount,town\n1,Ann,1.5,Ulm\n2,Bob,2.5,Bonn\n3,Cy,3.5,Kiel\n"
 NEW = "id,name,amount,city\n1,Ann,1.6,Ulm\n2,bob ,2.5,Bonn\n4,Di,3.5,Kiel\n"
 
@@ -172,15 +169,6 @@ def test_a_password_is_written_as_a_variable_or_not_at_all(
     assert "s3cret" not in written
     done = skillian("compare", "close.yaml", **secrets)
     assert done.returncode == 1, done.stderr
-
-
-def test_options_of_spark_are_secrets_and_in_no_name() -> None:
-    for url, name, is_secret in (
-        ("sc://h/;use_ssl=true;token=s3cret;database=Shop", "shop", True),
-        ("sc://h:15002/;x-key=s3cret", "data", True),
-        ("sc://h/;token=${TOKEN};database=shop;use_ssl=true", "shop", False),
-    ):
-        assert (connection_name(url), has_secret(url)) == (name, is_secret)
 
 
 def test_all_tables_have_a_block_each(skillian: Run, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Sources inferred from the catalogue of a database."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -175,13 +175,19 @@ class Inferred:
     align_on: tuple[str, ...]
 
 
-async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ()) -> Inferred:
+async def infer_sources(
+    url: str,
+    folder: Path,
+    others: Sequence[Inferred] = (),
+    starting: Callable[[str], object] = str,
+) -> Inferred:
     """Sources for all tables of a database.
 
     Args:
         url: Its URL; a path in it is relative to `folder`.
         folder: The folder of the file to be written.
         others: The databases before it in the same file, whose names are taken.
+        starting: Gets the name of each table before it is read.
 
     Raises:
         UnavailableError: The driver is not installed, or the URL is malformed.
@@ -198,6 +204,7 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
             # The bare name belongs to the first table of that name, in the default schema.
             named = f"{table.schema}.{table.name}" if table.name in known else table.name
             known.add(table.name)
+            starting(named)
             try:
                 short = _short(table)
                 name = short if _free(short, sources) == short else _free(table.name, sources)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 
@@ -13,6 +13,8 @@ from skillian.data.declare.infer import Inferred, InferredSource
 from skillian.data.declare.sources import VARIABLE
 
 _ENDLESS = 1_000_000
+_NO_SECRETS = ("database", "use_ssl")
+"""Options of Spark Connect that anybody may read."""
 
 
 def written(databases: Sequence[tuple[Inferred, str]]) -> str:
@@ -22,20 +24,23 @@ def written(databases: Sequence[tuple[Inferred, str]]) -> str:
 
 def secret_variable(connection: str, url: str) -> str | None:
     """The name of an environment variable for a URL with a secret, otherwise None."""
-    if scheme(url) in PATHS or _is_plain(url):
+    if scheme(url) in PATHS or not has_secret(url):
         return None
     name = re.sub(r"\W", "_", connection, flags=re.ASCII).upper()
     return f"{name if name[0].isalpha() else 'DB_' + name}_URL"
 
 
-def _is_plain(url: str) -> bool:
-    """Whether a URL has no secret: no literal password and no options."""
+def has_secret(url: str) -> bool:
+    """Whether a URL has a password, or a value of an option, that is not a variable."""
     try:
         parts = urlsplit(url)
+        options = parse_qsl(parts.query)
+        if scheme(url) == "sc":
+            options += parse_qsl(parts.path.removeprefix("/"), separator=";")
     except ValueError:
-        return False
-    hidden = parts.password is None or VARIABLE.fullmatch(parts.password)
-    return bool(hidden) and not parts.query
+        return True
+    values = [parts.password or "", *(value for name, value in options if name not in _NO_SECRETS)]
+    return any(VARIABLE.sub("", value) for value in values)
 
 
 def _lines(databases: Sequence[tuple[Inferred, str]]) -> Iterator[str]:

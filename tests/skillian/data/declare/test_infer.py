@@ -199,11 +199,15 @@ async def test_files_of_other_programs_are_sources_of_their_names(tmp_path: Path
         ("postgresql://host/dwh?password=secret", "DWH_URL"),
         ("postgresql://a:secret@${HOST}/dwh", "DWH_URL"),
         ("postgresql://[broken:secret", "DWH_URL"),
+        ("sc://host/;use_ssl=true;token=secret;database=shop", "DWH_URL"),
+        ("sc://host:15002/;x-key=secret", "DWH_URL"),
+        ("sc://host/;token=${TOKEN};database=shop;use_ssl=true", None),
     ],
 )
 def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) -> None:
     assert secret_variable("dwh", url) == variable
     assert secret_variable("2024 größe", url) == (variable and "DB_2024_GR__E_URL")
+    assert "secret" not in connection_name(url)
     text = written([(Inferred("dwh", (), {}, ()), url)])
     assert ("secret" in text) is False
     assert (url if variable is None else f"dwh: ${{{variable}}}") in text
