@@ -7,7 +7,9 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -38,6 +40,7 @@ from skillian.errors import QueryError, UnavailableError, missing_extra
 
 # gRPC would write to standard error; what it has to say is in its errors.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+_DESCRIBED_AT_ONCE = 8
 _TRIES = 5
 _LONGEST_WAIT_MS = 1000
 
@@ -109,9 +112,9 @@ class SparkConnectConnector(ServerConnector["SparkStatement"]):
         def read(statement: SparkStatement) -> tuple[Table, ...]:
             session = statement.session()
             database = session.catalog.currentDatabase()
-            return tuple(
-                _table(session, database, table.name) for table in session.catalog.listTables()
-            )
+            names = [table.name for table in session.catalog.listTables()]
+            with ThreadPoolExecutor(_DESCRIBED_AT_ONCE) as threads:
+                return tuple(threads.map(partial(_table, session, database), names))
 
         return await self.read(read)
 
