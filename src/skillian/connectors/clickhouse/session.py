@@ -31,6 +31,7 @@ _SETTINGS: dict[str, str | int] = {
     "final": 1,  # no row that the next merge removes, in all tables whose engine merges rows
     "join_use_nulls": 1,
     "cast_keep_nullable": 1,
+    "allow_suspicious_low_cardinality_types": 1,  # which tables may have already
     "aggregate_functions_null_for_empty": 1,
     "prefer_column_name_to_alias": 1,
     "enable_positional_arguments": 0,

@@ -81,6 +81,16 @@ _BYTES = re.compile(
     re.IGNORECASE,
 )
 
+# In a nested value, ClickHouse writes a time as the clocks of its zone show it, which repeat hours.
+_ZONED = re.compile(r"(DateTime\(|DateTime64\(\d, )'[^']*'")
+_IN_UTC = "CAST(accurateCast(v, goal) AS TEXT)"
+# Of a type that holds values of several types, which may have one text: with the type, and with a
+# hash of the binary form where the name of the type does not say all.
+_SEVERAL = re.compile(r"\b(?:Variant|Dynamic)\b")
+_HASH = "hex(sipHash64(formatRow('RowBinary', v)))"
+_NAME = "if(position(name(v), '(') = 0, name(v), concat(name(v), ' ', hash))"
+_WITH_TYPE = "if(isNull(v), NULL, toString(tuple(v, type)))"
+
 _OF_TEXTS: Mapping[CellKind, str] = {"boolean": "BOOLEAN", "time": "TIME"}
 WRITTEN: Mapping[CellKind, str] = {
     **dict.fromkeys(("integer", "decimal", "float"), f"REGEXP_FULL_MATCH(v, '{sql.PLAIN_NUMBER}')"),
@@ -191,10 +201,26 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
         return _float(kind, value, dialect)
     if dialect == "mysql" and _BYTES.match(kind.sql):
         value = filled("LOWER(HEX(v))", dialect, v=value)
+    if kind.kind in {"nested", "other"} and dialect == "clickhouse":
+        return Transported(_clickhouse_text(kind.sql, value), kind, _TEXT)
     name = "variant" if kind.sql == "variant" else kind.kind
     template = _TEXTS.get((name, dialect)) or _TEXTS.get((kind.kind, "")) or "CAST(v AS TEXT)"
     sql_name = kind.sql if kind.kind in {"nested", "other"} else _TEXT
     return Transported(filled(template, dialect, v=value), replace(kind, sql=sql_name), _TEXT)
+
+
+def _clickhouse_text(name: str, value: exp.Expr) -> exp.Expr:
+    """The text of a value of a type of ClickHouse, in which different values differ."""
+    several: list[str] = _SEVERAL.findall(name)
+    if not several:
+        goal = _ZONED.sub(r"\1'UTC'", name)
+        template = "CAST(v AS TEXT)" if goal == name else _IN_UTC
+        return filled(template, "clickhouse", v=value, goal=exp.Literal.string(goal))
+    kind = filled(_HASH, "clickhouse", v=value)
+    if len(several) == 1 and name.startswith(several[0]):
+        template = _NAME.replace("name(", f"{several[0].lower()}Type(")
+        kind = filled(template, "clickhouse", v=value, hash=kind)
+    return filled(_WITH_TYPE, "clickhouse", v=value, type=kind)
 
 
 def _plain(kind: CellType, value: exp.Expr, dialect: str) -> Transported | None:
@@ -253,7 +279,6 @@ _TEXTS = {
     ("uuid", ""): "LOWER(CAST(v AS TEXT))",
     ("time", "mysql"): MYSQL_FRACTION,
     ("json", "mysql"): "CAST(v AS CHAR)",
-    ("nested", "clickhouse"): "CAST(v AS TEXT)",
     # Its text does not tell a date from its text, nor a double from a decimal.
     ("variant", "spark"): """
         CONCAT(TO_JSON(v), CASE WHEN SCHEMA_OF_VARIANT(v) RLIKE 'DATE|TIME|BINARY|FLOAT|DOUBLE'

@@ -24,6 +24,9 @@ from skillian.data.declare.rules import Rule, Rules
 from skillian.data.tables.types import cell_type
 from skillian.errors import InvalidInputError
 
+SUSPICIOUS = "allow_suspicious_low_cardinality_types = 1"
+STAYS_TEXT = "cast_string_to_variant_use_inference = 0, cast_string_to_dynamic_use_inference = 0"
+
 
 def put(store: Store, folder: Path, engine: str, name: str, cells: Sequence[str]) -> str:
     """Store a row of cells in a table of this name; returns the table's address."""
@@ -40,8 +43,9 @@ def put(store: Store, folder: Path, engine: str, name: str, cells: Sequence[str]
             file.write_text(f"{names}\n1,{','.join(cells)}\n", encoding="utf-8")
             return str(file)
         case "clickhouse":
-            engined = f"{create} ENGINE = MergeTree ORDER BY tuple()"
-            return f"{in_clickhouse(engined, insert)}#{name}"
+            engined = f"{create} ENGINE = MergeTree ORDER BY tuple() SETTINGS {SUSPICIOUS}"
+            selected = f"INSERT INTO {name} SELECT {row} SETTINGS {STAYS_TEXT}"
+            return f"{in_clickhouse(engined, selected)}#{name}"
         case "duckdb":
             zone = "SET TimeZone = 'UTC'"
             return f"{store(f'duckdb {name}', zone, f'CREATE TABLE {name} AS {select}')}#{name}"
