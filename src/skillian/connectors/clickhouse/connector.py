@@ -24,6 +24,7 @@ SELECT c."database" AS "database", c."table" AS "table", c."name" AS "name", c."
 FROM "system"."columns" AS c
 LEFT JOIN "system"."tables" AS t ON t."database" = c."database" AND t."name" = c."table"
 WHERE c."database" NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')
+    AND c."default_kind" <> 'EPHEMERAL'
 ORDER BY c."database" <> currentDatabase(), c."database", c."table", c."position"
 """
 _MERGED = re.compile("(?:Replacing|Collapsing|Summing|Aggregating|Coalescing)MergeTree$")

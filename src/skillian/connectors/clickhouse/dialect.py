@@ -1,8 +1,9 @@
 """ClickHouse: what sqlglot does not translate itself.
 
 ClickHouse returns a wrong value where other databases fail: it reads a text that is not a number as
-NULL, reads 30 February as 1 March, cuts decimals, and lets sums and integers overflow. Here each of
-these fails, or is exact. The connector's settings make names, joins and aggregates standard.
+NULL, reads 30 February as 1 March, cuts decimals and the times of a list, and lets sums and
+integers overflow. Here each of these fails, or is exact. The connector's settings make names, joins
+and aggregates standard.
 """
 
 from sqlglot import exp
@@ -121,6 +122,15 @@ def _function(node: exp.Anonymous) -> exp.Expr:
     )
 
 
+def _in(node: exp.In) -> exp.Expr:
+    # IN would cut the values to the digits of a column of times, or refuse them.
+    if not all(isinstance(each, exp.Placeholder) for each in node.expressions or [node]):
+        return node
+    value = _inner(node.this)
+    tests = [exp.EQ(this=value.copy(), expression=each) for each in node.expressions]
+    return exp.Paren(this=exp.or_(*tests, copy=False))
+
+
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
     return call("formatDateTime", _inner(node.this), _format(node, _WRITTEN))
 
@@ -164,6 +174,7 @@ def _inner(node: exp.Expr) -> exp.Expr:
 _CHANGES: dict[type[exp.Expr], Change] = {
     exp.Anonymous: _function,
     exp.Cast: _cast,
+    exp.In: _in,
     exp.IntDiv: "CAST(toString(intDiv(v, w)) AS Decimal(76, 0))",
     exp.Lower: "lowerUTF8(v)",
     exp.Normalize: "normalizeUTF8NFC(v)",

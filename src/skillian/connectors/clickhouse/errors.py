@@ -26,6 +26,11 @@ _REASONS = {
     "497": "the user may not read what the statement names; ask for the right to SELECT",
     "516": _LOGIN,
 }
+_OVERFLOWS = "Can't compare decimal number"
+_BEYOND = (
+    "a filter's value is outside the range of its column, such as the years 1678 to 2261 of a"
+    " DateTime64(9); state one within it, or leave the filter out"
+)
 _UNREACHABLE = (
     "the server cannot be reached over HTTP; check that it runs, and host, port (8123, with TLS"
     " 8443), secure and ca_cert of its URL"
@@ -43,6 +48,7 @@ def explained(name: str, error: Exception, seconds: float) -> QueryError:
         return too_slow(seconds)
     if match is not None:
         text = _REASONS.get(match["code"]) or match["text"].strip().partition("\n")[0]
+        text = _BEYOND if text.startswith(_OVERFLOWS) else text
     else:
         text = str(error) if isinstance(error, StatementError) else _UNREACHABLE
     return QueryError(f"connection {name!r}: {_PATH.sub('…', text)}")

@@ -28,8 +28,8 @@ _KINDS: dict[str, Kind] = {
 }
 _NARROW = re.compile(r"U?Int(8|16|32)|Int64")
 # Types whose values Arrow does not show as what they are: an Enum as a number, a wide integer as
-# bytes, a DateTime as seconds.
-_CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)")
+# bytes, a DateTime as seconds, seven digits of a second as nanoseconds, which end in 2262.
+_CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)|DateTime64\([78]")
 
 
 def column_type(written: str) -> ColumnType:
@@ -79,7 +79,9 @@ def typed(batch: Any, columns: Sequence[Column], timezone: str) -> ArrowBatch:
 
     def array(values: Any, kind: ColumnType) -> Any:
         goal = result_type(kind)
-        if kind.kind == "timestamp" and values.type.tz is not None:
+        if arrow.types.is_binary(values.type):
+            values = values.cast(arrow.string())
+        elif kind.kind == "timestamp" and values.type.tz is not None:
             instants = values.cast(arrow.timestamp(values.type.unit, tz=timezone))
             values = compute.local_timestamp(instants)
         cast = values.cast(goal)
@@ -94,8 +96,12 @@ def typed(batch: Any, columns: Sequence[Column], timezone: str) -> ArrowBatch:
 def _converted(name: str, kind: ColumnType) -> str:
     column = _quoted(name)
     if kind.sql.startswith("DateTime"):
-        zone = ", 'UTC'" if kind.kind == "timestamptz" else ""
-        return f"CAST({column} AS DateTime64(0{zone}))"
+        zone, end = (", 'UTC'", "'Z'") if kind.kind == "timestamptz" else ("", "''")
+        if not kind.sql.startswith("DateTime64"):
+            return f"CAST({column} AS DateTime64(0{zone}))"
+        # One that is finer than microseconds keeps its digits, with which its text is not read.
+        cut, same = (f"CAST({column} AS DateTime64({n}{zone}))" for n in (6, kind.sql[11]))
+        return f"concat(if({column} = {cut}, toString({cut}), toString({same})), {end})"
     if kind.kind == "integer":
         # Without `assumeNotNull` a text that does not fit would be NULL.
         text = f"assumeNotNull(toString({column}))"

@@ -57,8 +57,8 @@ _BINARY = re.compile(r"(?:TINY|MEDIUM|LONG)?BLOB|(?:VAR)?BINARY(?:\(\d+\))?")
 _TIME = re.compile(r"TIME(?:_NS)?(?:\(\d\))?(?: WITHOUT TIME ZONE)?")
 _NUMBER = re.compile(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(-?\d+)\)")
 _NESTED = re.compile(r".*\[\d*\]|(?:STRUCT|MAP|UNION|ARRAY|VARIANT)\b.*", re.DOTALL)
-# Of ClickHouse only nine digits without a zone: others are read as microseconds, or refused.
-_NANOS = re.compile(r".*_NS|DATETIME64\(9\)|NULLABLE\(DATETIME64\(9\)\)")
+# Of ClickHouse only nine digits: others are read as microseconds, or refused.
+_NANOS = re.compile(r".*_NS|DATETIME64\(9(?:, '.*')?\)")
 _SINGLE = frozenset({"FLOAT", "REAL", "FLOAT4", "FLOAT32"})
 # The same in the words of databases whose FLOAT has 64 bits.
 _SINGLE_IN: Mapping[str, frozenset[str]] = {
@@ -84,6 +84,7 @@ _BYTES = re.compile(
 # In a nested value, ClickHouse writes a time as the clocks of its zone show it, which repeat hours.
 _ZONED = re.compile(r"(DateTime\(|DateTime64\(\d, )'[^']*'")
 _IN_UTC = "CAST(accurateCast(v, goal) AS TEXT)"
+_INSTANT = "concat(CAST(toTimeZone(v, 'UTC') AS TEXT), '+00')"
 # Of a type that holds values of several types, which may have one text: with the type, and with a
 # hash of the binary form where the name of the type does not say all.
 _SEVERAL = re.compile(r"\b(?:Variant|Dynamic)\b")
@@ -228,7 +229,8 @@ def _plain(kind: CellType, value: exp.Expr, dialect: str) -> Transported | None:
         stored = _FINE[kind.kind] if kind.nanos else _PLAIN[kind.kind]
         if kind.nanos and dialect == "clickhouse":
             # Arrow's times have microseconds here.
-            value = filled("CAST(v AS TEXT)", dialect, v=value)
+            is_zoned = kind.kind == "timestamptz"
+            value = filled(_INSTANT if is_zoned else "CAST(v AS TEXT)", dialect, v=value)
         return Transported(value.copy(), replace(kind, sql=stored), stored)
     if kind.kind == "text":
         return Transported(sql.as_text(value.copy()), replace(kind, sql=_TEXT), _TEXT)

@@ -95,6 +95,11 @@ def test_an_error_of_a_file_holds_no_path() -> None:
     assert str(explained("b", StatementError(file), 1)) == "connection 'b': Cannot lock …"
 
 
+def test_a_filter_beyond_the_range_of_a_column_is_explained() -> None:
+    raw = "Code: 407. DB::Exception: Can't compare decimal number due to overflow: while executing"
+    assert "DateTime64(9)" in str(explained("b", StatementError(raw), 1))
+
+
 def test_tls_and_its_certificate_are_options_of_the_url(tmp_path: Path) -> None:
     login, zone = login_of("clickhouse://u:p%40@h/d%20b?secure=true&ca_cert=ca.pem", tmp_path)
     assert zone == "UTC"

@@ -108,6 +108,19 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("Dynamic | NULL", "Dynamic | 'NULL'", False),
         ("DateTime64(7) | '2024-01-01 00:00:00.0000010'",
          "DateTime64(9) | '2024-01-01 00:00:00.000001'", True),
+        ("DateTime64(7) | '2262-04-12 00:00:00'", "DateTime64(8) | '2262-04-12 00:00:00'", True),
+        ("DateTime64(8, 'Europe/Berlin') | toDateTime64('2298-01-31 10:00:00.000001', 8, 'UTC')",
+         "DateTime64(7, 'UTC') | '2298-01-31 10:00:00.000002'", False),
+        ("DateTime64(8, 'Europe/Berlin') | toDateTime64('2298-01-31 10:00:00.000001', 8, 'UTC')",
+         "DateTime64(3, 'UTC') | '2298-01-31 10:00:00'", False),
+        ("DateTime64(7) | '2024-01-01 00:00:00.0000001'",
+         "DateTime64(7) | '2024-01-01 00:00:00.0000001'", None),
+        *((f"{kind} | toDateTime64('2024-10-27 00:30:00.000000001', 9, 'UTC')",
+           f"DateTime64(9, 'UTC') | '2024-10-27 {other}'", is_equal)
+          for kind in ("DateTime64(9, 'Europe/Berlin')", "Nullable(DateTime64(9, 'US/Pacific'))")
+          for other, is_equal in (
+              ("00:30:00.000000001", True), ("01:30:00.000000001", False), ("00:30:00", False),
+          )),
     ),
     ("postgres", "mysql"): (
         ("'ab'::char(5)", "CHAR(5) | 'ab'", True),

@@ -203,3 +203,33 @@ async def test_rows_that_a_merge_removes_are_not_read(tmp_path: Path, name: str)
         remarks = [note for note in result.notes if "FINAL" in note]
         assert len(remarks) == (each == "t")
         assert all(engine.partition("(")[0] in remark for remark in remarks)
+
+
+@needs_clickhouse
+async def test_filters_of_clickhouse_compare_exactly() -> None:
+    url = in_clickhouse(
+        "CREATE TABLE t (id Int32, unread Int8 EPHEMERAL 1, t DateTime, n Nullable(DateTime),"
+        " z DateTime('Europe/Berlin'), p DateTime64(3), f DateTime64(9),"
+        " d Decimal(9, 0)) ENGINE = MergeTree ORDER BY id",
+        *(
+            f"INSERT INTO t VALUES ({number}, {time}, {other}, {time}, {time}, {time}, 1)"  # noqa: S608 - ours
+            for number, time, other in ((1, "'2024-07-01 10:00:00'", "NULL"), (2, "0", "0"))
+        ),
+    )
+    noon = "2024-07-01T10:00:00"
+    counts: list[tuple[dict[str, Any], int]] = [
+        ({"t": noon, "p": noon, "f": noon, "z": f"{noon}+02:00", "n": None}, 1),
+        (
+            {
+                "t": [noon, "1970-01-01T00:00:00"],
+                "n": ["1970-01-01T00:00:00", None],
+                "z": {"ne": f"{noon}.4Z"},
+                "p": {"ne": f"{noon}.0004"},
+                "d": {"ne": 10**16},
+            },
+            2,
+        ),
+    ]
+    for filters, count in counts:
+        result = await compare(f"{url}#t", f"{url}#t", key=("id",), filters=filters)
+        assert (filters, result.rows.rows_a) == (filters, count)
