@@ -110,6 +110,8 @@ class Table:
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
+        merges: Whether ClickHouse removes rows of it when it merges parts; it is read with FINAL,
+            as if all of them were merged.
         is_text: Whether it is a text file, in which each whole number and date is written as
             databases write it.
     """
@@ -121,6 +123,7 @@ class Table:
     engine: str = ""
     inferred: bool = False
     remark: str = ""
+    merges: bool = False
     is_text: bool = False
 
     @property

@@ -29,6 +29,8 @@ ORDER BY c."database" <> currentDatabase(), c."database", c."table", c."position
 """
 _MERGED = re.compile("(?:Replacing|Collapsing|Summing|Aggregating|Coalescing)MergeTree$")
 """The engines of tables from which merges remove rows, also replicated and versioned ones."""
+_UNMERGED = ("Buffer", "Distributed", "MaterializedView", "Merge")
+"""The engines of tables that read others, which may be of such an engine."""
 _OPTIONS = ("secure", "ca_cert", "timezone")
 _SECURE = {"true": True, "false": False}
 
@@ -95,7 +97,9 @@ class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
             ),
         )
         return tuple(
-            replace(table, remark=_remark(engines[table.schema, table.name])) for table in tables
+            replace(table, merges=_MERGED.search(engine) is not None, remark=_remark(engine))
+            for table in tables
+            for engine in [engines[table.schema, table.name]]
         )
 
     async def aclose(self) -> None:
@@ -106,9 +110,14 @@ class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
 
 def _remark(engine: str) -> str:
     """How a table of this engine is read, if that is not obvious."""
-    if not _MERGED.search(engine):
-        return ""
-    return f"is a {engine} and is read with FINAL: as if its rows were merged already"
+    if _MERGED.search(engine):
+        return f"is a {engine} and is read with FINAL: as if its rows were merged already"
+    if engine in _UNMERGED:
+        return (
+            f"is a {engine} and is read without FINAL: rows that a later merge removes are seen;"
+            " if it reads a table whose engine merges rows, compare a query of it with FINAL"
+        )
+    return ""
 
 
 def login_of(url: str, folder: Path) -> tuple[dict[str, Any], str]:

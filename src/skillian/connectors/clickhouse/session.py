@@ -25,10 +25,9 @@ clickhouse_connect: Any = driver  # its functions have parameters without types
 logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
 
 _CONNECT_SECONDS = 10
-# Rows as they are after merges, standard SQL where ClickHouse has another default, and an error at
-# the limits of a user, which may otherwise cut a result.
+# Standard SQL where ClickHouse has another default, and an error at the limits of a user, which may
+# otherwise cut a result.
 _SETTINGS: dict[str, str | int] = {
-    "final": 1,  # no row that the next merge removes, in all tables whose engine merges rows
     "join_use_nulls": 1,
     "cast_keep_nullable": 1,
     "allow_suspicious_low_cardinality_types": 1,  # which tables may have already

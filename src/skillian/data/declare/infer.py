@@ -267,7 +267,7 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
     plain = [column for column, kind in usable_columns(table) if kind.kind in _PLAIN]
     columns = list(dict.fromkeys((*keys, *whole, *plain)))
     first = exp.select(*(sql.bare(column) for column in columns))
-    first.from_(exp.Table(this=sql.name(table.name), db=sql.name(table.schema)), copy=False)
+    first.from_(sql.relation(table, "source"), copy=False)
     result = await connector.run(compile_sql(first.limit(_SAMPLED_ROWS), connector.dialect), {})
     rows = python_rows(result)
     completing = _completing(rows, keys, [column for column in whole if not _telling(column)])

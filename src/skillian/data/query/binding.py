@@ -218,8 +218,7 @@ async def _bound(
 ) -> BoundSource:
     if definition.table is not None:
         table = find_table(f"source {name}", definition.table, tables)
-        identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
-        relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
+        relation = sql.relation(table, _ROWS)
         return BoundSource(name, definition, connector, relation, table.columns, table)
     query = admit_query(definition.query or "", connector.dialect)
     read = _tables_of(name, query, tables)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from skillian.connectors.base import Table
 from skillian.connectors.dialects import compile_sql, filled
 
 MAX_DIGITS = 38
@@ -89,6 +90,13 @@ def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
 def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """The conditions joined by OR."""
     return exp.or_(*conditions, copy=False)
+
+
+def relation(table: Table, alias: str) -> exp.Expr:
+    """A table of a catalogue as a statement reads it, under another name."""
+    stored = exp.Table(this=name(table.name), db=name(table.schema))
+    aliased = exp.alias_(stored, name(alias), table=True)
+    return exp.Final(this=aliased) if table.merges else aliased
 
 
 def bare(text: str) -> exp.Column:

@@ -38,11 +38,11 @@ _PRESENT = frozenset({"now", "today", "tomorrow", "yesterday"})
 _WORD = re.compile(r"[a-z]+")
 _QUERY: frozenset[type[exp.Expr]] = _VALUES | {
     # clauses
-    exp.Alias, exp.CTE, exp.Cube, exp.Distinct, exp.Except, exp.Exists, exp.Fetch, exp.From,
-    exp.Group, exp.GroupingSets, exp.Having, exp.Intersect, exp.Join, exp.Lateral, exp.Limit,
-    exp.LimitOptions, exp.Offset, exp.Order, exp.Ordered, exp.Qualify, exp.Rollup, exp.Select,
-    exp.Star, exp.Subquery, exp.Table, exp.TableAlias, exp.Union, exp.Unnest, exp.Values,
-    exp.Where, exp.With,
+    exp.Alias, exp.CTE, exp.Cube, exp.Distinct, exp.Except, exp.Exists, exp.Fetch, exp.Final,
+    exp.From, exp.Group, exp.GroupingSets, exp.Having, exp.Intersect, exp.Join, exp.Lateral,
+    exp.Limit, exp.LimitOptions, exp.Offset, exp.Order, exp.Ordered, exp.Qualify, exp.Rollup,
+    exp.Select, exp.Star, exp.Subquery, exp.Table, exp.TableAlias, exp.Union, exp.Unnest,
+    exp.Values, exp.Where, exp.With,
     # aggregates and windows
     exp.ArrayAgg, exp.Avg, exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.Count, exp.CountIf,
     exp.CumeDist, exp.DenseRank, exp.Filter, exp.FirstValue, exp.GroupConcat, exp.IgnoreNulls,
@@ -116,6 +116,8 @@ def admit_query(text: str, dialect: str) -> exp.Select:
         raise QueryError("a source's query must be a single SELECT")
     _admit(tree, _QUERY, dialect)
     for node in tree.walk():
+        if node.args.get("settings"):
+            raise QueryError("SETTINGS are not allowed in hand-written SQL; leave them out")
         if _is_function_of_rows(node, dialect):
             raise QueryError(f"{node.sql(dialect)}: table functions are not allowed")
         if reason := _without_order(node):
@@ -201,9 +203,9 @@ def _admit(tree: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> 
             if isinstance(node, exp.Lambda):
                 what = "Lambda (write `->` of JSON in parentheses)"
             raise QueryError(
-                f"{what} is not allowed in hand-written SQL, which may only depend on the rows that"
-                " it reads, not on files, settings, the time or chance; leave it out, or compute it"
-                " in a view or a table of the database"
+                f"{what} is not allowed in hand-written SQL, which may only use what is known to"
+                " depend on nothing but the rows that it reads: not on files, settings, the time or"
+                " chance; leave it out, or compute it in a view or a table of the database"
             )
         if _reads_a_time(node) and (present := _present(node)):
             raise QueryError(f"{present} is not allowed as a time in hand-written SQL")

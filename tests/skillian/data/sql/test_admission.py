@@ -192,6 +192,15 @@ def test_the_first_value_of_no_order_is_refused(dialect: str) -> None:
         admit_query("SELECT first_value(a) FROM t", dialect)
 
 
+def test_a_query_of_clickhouse_may_merge_rows_and_has_no_settings() -> None:
+    text = "SELECT id FROM t AS x FINAL WHERE id > 1"
+    assert admit_query(text, "clickhouse").sql("clickhouse") == text
+    within = "SELECT id FROM (SELECT id FROM t SETTINGS limit = 2) AS x"
+    for refused in ("SELECT id FROM t SETTINGS limit = 2", within, "SELECT id FROM t PREWHERE a"):
+        with pytest.raises(QueryError, match="not allowed"):
+            admit_query(refused, "clickhouse")
+
+
 def test_what_the_dialect_of_a_database_rewrites_is_refused() -> None:
     assert admit_query("SELECT a FROM t WHERE a ~ 'x'", "postgres").find(exp.RegexpLike)
     with pytest.raises(QueryError, match="RegexpLike is not allowed"):

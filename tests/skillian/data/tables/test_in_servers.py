@@ -184,25 +184,27 @@ def unmerged(name: str) -> str:
         f"CREATE TABLE t (id Int32, {columns}) ENGINE = {engine} ORDER BY id",
         "SYSTEM STOP MERGES t",
         *(f"INSERT INTO t VALUES {rows}" for rows in inserts),  # noqa: S608 - ours
-        "CREATE VIEW w AS SELECT * FROM t",
+        "CREATE VIEW w AS SELECT 1 AS id, count() AS n FROM t",
     )
 
 
 @needs_clickhouse
 @pytest.mark.parametrize("name", MERGED)
 async def test_rows_that_a_merge_removes_are_not_read(tmp_path: Path, name: str) -> None:
-    columns, engine, _, rows = MERGED[name]
+    columns, engine, inserts, rows = MERGED[name]
     names = ",".join(each.split()[0] for each in columns.split(", ") if " " in each)
     names = {"AggregatingMergeTree": "v,n"}.get(name, names)
     file = tmp_path / "b.csv"
     file.write_text(f"id,{names}\n{rows}")
     url = unmerged(name)
-    for each in ("t", "w"):
-        result = await compare(f"{url}#{each}", str(file), key=("id",))
-        assert result.rows.are_equal, (each, result.sentences)
-        remarks = [note for note in result.notes if "FINAL" in note]
-        assert len(remarks) == (each == "t")
-        assert all(engine.partition("(")[0] in remark for remark in remarks)
+    result = await compare(f"{url}#t", str(file), key=("id",))
+    assert result.rows.are_equal, result.sentences
+    [remark] = [note for note in result.notes if "FINAL" in note]
+    assert engine.partition("(")[0] in remark
+    # A view is read as the database shows it.
+    file.write_text(f"id,n\n1,{' '.join(inserts).count('(')}\n")
+    result = await compare(f"{url}#w", str(file), key=("id",))
+    assert result.rows.are_equal, result.sentences
 
 
 @needs_clickhouse
