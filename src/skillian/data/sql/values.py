@@ -56,8 +56,10 @@ def coerce(name: str, value: object, kind: ColumnType) -> Value:
             return _other(value, kind)
         typed = _COERCIONS[kind.kind](value)
         return typed if _fits_microseconds(value, kind) else str(value).replace(",", ".")
-    except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation):
+    except (ValueError, OverflowError, TypeError, KeyError, InvalidOperation) as error:
         expected = _EXPECTED.get(kind.kind) or _expected(kind)
+        if isinstance(error, OverflowError) and kind.kind in {"integer", "decimal"}:
+            expected = f"a number of at most {MAX_DIGITS} digits"
         raise InvalidInputError(
             f"{name!r} ({kind.sql}) takes {expected}, not {quoted(value)}"
         ) from None
@@ -183,9 +185,11 @@ def _decimal(value: object) -> Decimal:
     number = Decimal(str(value).strip()) if isinstance(value, str | float) else Decimal(value)
     # A database's decimal holds 38 digits, before and after the point together. The exponent is
     # checked first: 1e-999999999 without an exponent would fill the memory.
-    fits = number.is_finite() and -MAX_DIGITS <= number.adjusted() < MAX_DIGITS
-    if not fits or len(format(number, "f").strip("-").replace(".", "")) > MAX_DIGITS:
+    if not number.is_finite():
         raise ValueError
+    fits = -MAX_DIGITS <= number.adjusted() < MAX_DIGITS
+    if not fits or len(format(number, "f").strip("-").replace(".", "")) > MAX_DIGITS:
+        raise OverflowError
     return number
 
 
