@@ -12,10 +12,13 @@ from skillian.connectors.base import MAX_DIGITS, ArrowBatch, Column, ColumnType,
 
 compute: Any = pa_compute  # pyarrow carries no types
 
-_WRAPPER = re.compile(r"(?:Nullable|LowCardinality)\((?P<inner>.*)\)", re.DOTALL)
+# Of an aggregate function, the type that its values have between merges.
+_AROUND = r"(?:(?:Nullable|LowCardinality)\(|SimpleAggregateFunction\([^,(]+(?:\([^)]*\))?, )"
+_WRAPPER = re.compile(rf"{_AROUND}(?P<inner>.*)\)", re.DOTALL)
+_NULLABLE = re.compile(rf"{_AROUND}*?Nullable\(")
 _TYPE = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
 _KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("String", "FixedString", "Enum8", "Enum16"), "text"),
+    **dict.fromkeys(("String", "FixedString", "Enum8", "Enum16", "IPv4", "IPv6"), "text"),
     **{f"{sign}Int{bits}": "integer" for sign in ("", "U") for bits in (8, 16, 32, 64, 128, 256)},
     "Decimal": "decimal",
     "Float32": "float",
@@ -29,7 +32,7 @@ _KINDS: dict[str, Kind] = {
 _NARROW = re.compile(r"U?Int(8|16|32)|Int64")
 # Types whose values Arrow does not show as what they are: an Enum as a number, a wide integer as
 # bytes, a DateTime as seconds, seven digits of a second as nanoseconds, which end in 2262.
-_CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)|DateTime64\([78]")
+_CONVERTED = re.compile(r"Enum|FixedString|IPv|U?Int(128|256)|DateTime(?!64)|DateTime64\([78]")
 
 
 def column_type(written: str) -> ColumnType:
@@ -52,7 +55,7 @@ def column_type(written: str) -> ColumnType:
 
 def is_nullable(written: str) -> bool:
     """Whether a column of this type may hold NULL."""
-    return written.removeprefix("LowCardinality(").startswith("Nullable(")
+    return _NULLABLE.match(written) is not None
 
 
 def needs_conversion(kind: ColumnType) -> bool:

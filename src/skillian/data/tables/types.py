@@ -54,7 +54,7 @@ _NAMED: dict[str, CellKind] = {
     "NUMERIC": "decimal",
 }
 _BINARY = re.compile(r"(?:TINY|MEDIUM|LONG)?BLOB|(?:VAR)?BINARY(?:\(\d+\))?")
-_TIME = re.compile(r"TIME(?:_NS)?(?:\(\d\))?(?: WITHOUT TIME ZONE)?")
+_TIME = re.compile(r"TIME(?:_NS|64)?(?:\(\d\))?(?: WITHOUT TIME ZONE)?")
 _NUMBER = re.compile(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(-?\d+)\)")
 _NESTED = re.compile(r".*\[\d*\]|(?:STRUCT|MAP|UNION|ARRAY|VARIANT)\b.*", re.DOTALL)
 # Of ClickHouse only nine digits: others are read as microseconds, or refused.
@@ -69,6 +69,7 @@ _SINGLE_IN: Mapping[str, frozenset[str]] = {
 }
 _FLOAT_OPTIONS = re.compile(r"\([\d, ]*+\)| UNSIGNED| ZEROFILL")
 _TEXT = "VARCHAR"
+_CLICKHOUSE_FRACTION = r"replaceRegexpOne(CAST(v AS TEXT), '[.]0+$|([.][0-9]*[1-9])0+$', '\\1')"
 MYSQL_ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
 """The template of a number as text in MySQL, without superfluous zeros."""
 MYSQL_FRACTION = f"CASE WHEN v LIKE '%.%' THEN {MYSQL_ZEROS} ELSE CAST(v AS CHAR) END"
@@ -280,6 +281,7 @@ _TEXTS = {
     ("binary", "postgres"): "ENCODE(v, 'hex')",
     ("uuid", ""): "LOWER(CAST(v AS TEXT))",
     ("time", "mysql"): MYSQL_FRACTION,
+    ("time", "clickhouse"): _CLICKHOUSE_FRACTION,
     ("json", "mysql"): "CAST(v AS CHAR)",
     # Its text does not tell a date from its text, nor a double from a decimal.
     ("variant", "spark"): """
