@@ -13,6 +13,7 @@ arrow: Any = pyarrow  # it carries no types
 
 Values = TypeVar("Values")
 
+_NO_TEXT = "Invalid UTF8"
 _UNPARSED = re.compile(r"Failed to parse string: ('.*') as a scalar of type .*", re.DOTALL)
 _TYPES: dict[Kind, Any] = {
     "text": arrow.string(),
@@ -73,11 +74,17 @@ def batch_of(
         except (arrow.ArrowInvalid, ValueError, TypeError, ArithmeticError) as error:
             goal = expected.format(sql=kind.sql, type=result_type(kind))
             text = _UNPARSED.fullmatch(str(error))
+            reason = f"holds a value that is not {goal}: {error}"
+            if text is not None:
+                reason = f"holds {text[1]}, which is not {goal}"
+            elif _NO_TEXT in str(error):
+                reason = (
+                    f"holds bytes that are not UTF-8, and so no text ({kind.sql}): compare a query"
+                    " or a view that writes them with hex()"
+                )
             raise UnreadableColumnError(
                 name,
-                f"holds {text[1]}, which is not {goal}"
-                if text
-                else f"holds a value that is not {goal}: {error}",
+                reason,
                 "declare `type: text` for its dimension",
                 is_beyond=text is not None and text[1].startswith("'0000-00-00"),
             ) from None

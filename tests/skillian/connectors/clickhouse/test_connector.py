@@ -17,7 +17,8 @@ from skillian.connectors.clickhouse.connector import login_of
 from skillian.connectors.clickhouse.errors import LOST, StatementError, explained
 from skillian.connectors.clickhouse.session import Answer
 from skillian.connectors.clickhouse.statement import without_materialized
-from skillian.errors import QueryError
+from skillian.connectors.clickhouse.types import column_type, is_nullable, typed
+from skillian.errors import QueryError, UnreadableColumnError
 
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 
@@ -93,6 +94,27 @@ async def test_a_login_is_that_of_the_url(server: Server) -> None:
 def test_an_error_of_a_file_holds_no_path() -> None:
     file = "Code: 76. DB::Exception: Cannot lock /a/b/c (CANNOT_OPEN_FILE) (version 26.1.1.1)"
     assert str(explained("b", StatementError(file), 1)) == "connection 'b': Cannot lock …"
+
+
+def test_bytes_that_are_no_text_are_refused_with_what_helps() -> None:
+    batch = pa.record_batch({"v": [b"\xff"]})
+    with pytest.raises(UnreadableColumnError, match=r"UTF-8.*\(String\).*hex\(\)"):
+        typed(batch, [("v", column_type("String"))], "UTC")
+    assert typed(pa.record_batch({"v": [b"x"]}), [("v", column_type("String"))], "UTC").to_pylist()
+
+
+TYPES = {
+    "SimpleAggregateFunction(any, Nullable(String))": ("text", "String", True),
+    "SimpleAggregateFunction(sum, Decimal(38, 2))": ("decimal", "Decimal(38, 2)", False),
+    "LowCardinality(Nullable(String))": ("text", "String", True),
+    "Array(Nullable(String))": ("other", "Array(Nullable(String))", False),
+}
+
+
+def test_a_type_is_that_of_its_values() -> None:
+    for written, expected in TYPES.items():
+        kind = column_type(written)
+        assert (kind.kind, kind.sql, is_nullable(written)) == expected
 
 
 def test_a_filter_beyond_the_range_of_a_column_is_explained() -> None:
