@@ -38,6 +38,7 @@ OTHERS = (
     "CREATE VIEW v AS SELECT toDate32('2024-01-31') AS d",
     "CREATE DATABASE other",
     "CREATE TABLE other.t (x Nullable(String)) ENGINE = MergeTree ORDER BY tuple()",
+    "CREATE TABLE other.m AS other.t ENGINE = Merge('other', '^t$')",
     "INSERT INTO other.t VALUES (NULL), ('7'), ('-8')",
 )
 
@@ -60,7 +61,8 @@ async def connector(server: Server) -> AsyncIterator[Any]:
 async def test_the_catalogue_has_tables_and_views_with_their_types(connector: Any) -> None:
     tables = await connector.catalog()
     names = [f"{table.schema} {table.name}" for table in tables]
-    assert names == ['default a "b" table', "default v", "other t"]
+    assert names == ['default a "b" table', "default v", "other m", "other t"]
+    assert [table.name for table in tables if "without FINAL" in table.remark] == ["m"]
     assert tables[0].columns["select"].scale == 2
     nullable = [name for name, each in tables[0].declared.items() if each.nullable]
     assert nullable == ["select", "code"]
