@@ -121,7 +121,7 @@ def _unquoted(text: str) -> str:
 def _split(text: str) -> tuple[str, list[str]]:
     """The name of a type, in lower case and without its brackets, and what is in them.
 
-    The collation, which Spark writes behind it, is no part of it.
+    Spark writes a collation behind it, which is left out.
     """
     depth, quote, start = 0, "", 0
     outside: list[str] = []

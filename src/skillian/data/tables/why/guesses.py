@@ -34,7 +34,7 @@ _EXACT = Context(prec=12)
 # A rule states no more than 20 places; binary floats have more of them than was meant.
 _PLACES = {"number": 20, "float": 9}
 _MOST = 1e12
-"""Beyond it, and below its inverse, a ratio is no factor that anybody would state."""
+"""Nobody would state a factor beyond it, or below its inverse."""
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
     "timestamp": CellType("timestamp", "TIMESTAMP"),
