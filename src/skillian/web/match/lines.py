@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -14,7 +14,7 @@ from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.engine import TablePreview
 from skillian.display import printable
-from skillian.web.match.matching import HINTS, Matching, choices, type_words
+from skillian.web.match.matching import HINTS, IGNORED, Matching, choices, type_words
 from skillian.web.shell import text
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.rows_table import rows_table
@@ -74,6 +74,9 @@ class MatchLines:
                 self._refused(each.column, each.reason)
             for name in preview.only_a:
                 self._line(name, NO_PARTNER, None)
+            self._left_out(samples[0].rows.columns)
+        for name in {*matching.faults} - {pair.a for pair in preview.pairs}:
+            matching.set_rule(name, "")  # no field shows it
         if preview.only_b:
             self._unpaired(names[1], preview.only_b)
         first = ui.expansion("First rows of both sides").classes("full")
@@ -110,7 +113,8 @@ class MatchLines:
 
     def show_message(self, message: str) -> None:
         """Show why there is no effect to show."""
-        self.effect.clear()
+        for room in (self.effect, *self._effects.values()):
+            room.clear()
         with self.effect:
             ui.label(printable(message)).classes("soft")
 
@@ -154,12 +158,43 @@ class MatchLines:
                 if reason:
                     ui.label(printable(f"Proposed: {reason}")).classes("soft small")
             if pair is None:
-                ui.label("only in A").classes("soft small match-rule")
+                self._without_pair(a, b)
                 return
             _type(pair, 1)
             with ui.element("div").classes("match-rule"):
                 self._rule(pair)
             self._effects[a] = ui.element("div").classes("small match-result")
+
+    def _left_out(self, columns: Sequence[str]) -> None:
+        """The columns of A that are not compared because the reader chose that."""
+        preview = self._preview
+        shown = {
+            *(pair.a for pair in preview.pairs),
+            *(each.column for each in preview.not_compared),
+            *preview.only_a,
+        }
+        for name in self._matching.ignored:
+            if name in columns and name not in shown:
+                self._line(name, self._matching.partner(name), None)
+
+    def _without_pair(self, a: str, b: str) -> None:
+        """What a line has instead of a rule; one that is left out can be compared again."""
+        if not b:
+            is_left_out = a in self._matching.ignored
+            words = "not compared" if is_left_out else "only in A"
+            ui.label(words).classes("soft small match-rule")
+            return
+        rule: Any = ui.select(
+            {"": "exactly", IGNORED: "not at all"},
+            value=IGNORED,
+            label=printable(f"{a} is compared"),
+        )
+
+        def compare() -> None:
+            self._matching.set_rule(a, "")
+            self._match()
+
+        rule.classes("match-rule").on_value_change(compare)
 
     def _unpaired(self, name: str, columns: Sequence[str]) -> None:
         """The columns that only B has: each can be dragged onto a line, or chosen in it."""
@@ -210,26 +245,24 @@ class MatchLines:
         known = choices(pair.cells.family, chosen)
         if chosen not in known:
             chosen, stated = "", ""
+            self._matching.set_rule(pair.a, "")
         name = printable(pair.a)
         rule: Any = ui.select(known, value=chosen, label=f"{name} is compared")
         value = ui.input(f"Value for {name}", value=stated).props("debounce=400")
+        value.without_auto_validation()  # which would remove the error
+
+        def show() -> None:
+            value.set_visibility(rule.value in HINTS)
+            value.props["placeholder"] = HINTS.get(rule.value, "")
+            value.error = self._matching.faults.get(pair.a)
 
         def update() -> None:
-            has_value = rule.value in HINTS
-            value.set_visibility(has_value)
-            value.props["placeholder"] = HINTS.get(rule.value, "")
-            value.error = None
-            given = (value.value or "").strip() if has_value else ""
-            if has_value and not given:
-                return
-            try:
-                self._matching.set_rule(pair.a, rule.value, given)
-            except ValueError as error:
-                value.error = _first_line(error)
-                return
+            given = value.value or "" if rule.value in HINTS else ""
+            self._matching.set_rule(pair.a, rule.value, given)
+            show()
             self._changed()
 
-        value.set_visibility(chosen in HINTS)
+        show()
         rule.on_value_change(update)
         value.on_value_change(update)
 
@@ -244,9 +277,3 @@ def _type(pair: ColumnPair, side: int) -> None:
 
 def _key(preview: TablePreview) -> tuple[str, ...]:
     return preview.key.columns if preview.key else ()
-
-
-def _first_line(error: ValueError) -> str:
-    errors: Callable[[], Sequence[Mapping[str, Any]]] | None = getattr(error, "errors", None)
-    message = str(errors()[0]["msg"]) if errors is not None else str(error)
-    return printable(message.removeprefix("Value error, "))

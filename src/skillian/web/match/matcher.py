@@ -24,6 +24,8 @@ from skillian.web.shell.frame import Visit
 _MOST_TRIED, _MOST_OF_FILES = 200_000, 1_000_000
 """How many rows are compared again at each choice: of databases, and of files of this server."""
 
+_INCOMPLETE = "Correct or complete the values of the rules and filters."
+
 
 class Matcher:
     """Shows how two sources of whole rows are matched; each choice is tried at once.
@@ -67,18 +69,21 @@ class Matcher:
         """Find which columns belong together, and show it with its effect."""
         service, owner = self._visit.service, self._visit.owner
         matching = self._matching
+        self._job.error.set_text("")
         spinner = loading("Reading both sides …")
         try:
             with service.slots.taken():
-                preview, samples = await service.comparisons.preview(self._tried(), owner)
+                preview, samples = await service.comparisons.preview(self._known(), owner)
                 if matching is None:
                     self._offer_filters(preview)
                     matching = self._matching = Matching(self._question, _by_name(preview))
                     if preview.proposals and not self._question.map:
                         matching.propose(preview.proposals)
-                        preview, samples = await service.comparisons.preview(self._tried(), owner)
+                        preview, samples = await service.comparisons.preview(self._known(), owner)
         except (ToolError, ProblemError) as error:
             self._job.error.set_text(printable(problem_of(error).detail))
+            if self._lines is not None:
+                self._lines.show_message("")  # instead of the effect of earlier choices
             return
         finally:
             spinner.delete()
@@ -100,11 +105,15 @@ class Matcher:
         if not self._is_tried:
             lines.show_message("Choose Compare to see how many rows meet.")
             return
+        question = self._read(is_final=False)
+        if question is None:
+            lines.show_message(_INCOMPLETE)
+            return
         lines.show_message("Comparing …")
         service = self._visit.service
         try:
             with service.slots.taken():
-                result = await service.comparisons.tried(self._tried(), self._visit.owner)
+                result = await service.comparisons.tried(question, self._visit.owner)
         except (ToolError, ProblemError) as error:
             lines.show_message(problem_of(error).detail)
         else:
@@ -121,18 +130,26 @@ class Matcher:
         self._filters.set_sources(a, b, names)
         self._filters.fill(self._question.filters)
 
-    def _tried(self) -> SavedComparison:
-        """What is chosen so far."""
+    def _known(self) -> SavedComparison:
+        """What is chosen so far, without what is not valid."""
         if self._matching is None:
             return self._question
         return self._matching.question(self._filters.read(is_final=False) or {})
 
-    def _read(self) -> SavedComparison | None:
-        """What is chosen; None if a field shows an error."""
+    def _read(self, *, is_final: bool = True) -> SavedComparison | None:
+        """What is chosen; None if something is missing or not valid, which its field shows.
+
+        Args:
+            is_final: Whether a filter without a value shows an error.
+        """
         if self._matching is None:
             return self._question
-        filters = self._filters.read()
-        return None if filters is None else self._matching.question(filters)
+        filters = self._filters.read(is_final=is_final)
+        if filters is not None and not self._matching.faults:
+            return self._matching.question(filters)
+        if is_final:
+            self._job.error.set_text(_INCOMPLETE)
+        return None
 
 
 def _by_name(preview: TablePreview) -> Iterator[str]:

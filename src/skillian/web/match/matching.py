@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from skillian.data.declare.rules import Family, Rule
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.results.rows import Proposal
+from skillian.web.comparison.form.entered import rule_value
 
 IGNORED = "ignore"
 _AS_ASKED = "asked"
@@ -88,6 +89,8 @@ class Matching:
         key: The columns of A that identify a row; None for those that are proposed.
         multiset: Whether rows are compared without a key.
         proposed: Why a column of A was paired with another name in B, by its name.
+        faults: Why the value of a column's rule is not valid, by its name; the question lacks
+            these rules, so nothing is compared before they are corrected.
     """
 
     def __init__(self, asked: SavedComparison, by_name: Iterable[str] = ()) -> None:
@@ -96,6 +99,7 @@ class Matching:
         self.key: tuple[str, ...] | None = asked.key or None
         self.multiset = asked.multiset
         self.proposed: dict[str, str] = {}
+        self.faults: dict[str, str] = {}
         self._partners = {**asked.names_in_b, **dict.fromkeys(asked.ignore, "")}
         self._rules = {name: _choice(rule) for name, rule in asked.rules.columns.items()}
 
@@ -122,33 +126,44 @@ class Matching:
         return self._rules.get(column, ("", ""))
 
     def set_rule(self, column: str, choice: str, value: str = "") -> None:
-        """Choose a rule.
-
-        Raises:
-            ValueError: The value is not one that the rule takes; with the reason.
-        """
-        if choice not in {"", IGNORED, _AS_ASKED}:
-            _rule(choice, value)
+        """Choose a rule; if its value is not valid, that is a fault, and no earlier one is kept."""
         self._rules[column] = (choice, value)
+        self.faults.pop(column, None)
+        try:
+            _rule(choice, value)
+        except ValueError as error:
+            self.faults[column] = str(error)
 
-    def question(self, filters: Mapping[str, Any]) -> SavedComparison:
-        """The comparison of the rows that meet these filters."""
-        ignored = [name for name, (choice, _) in self._rules.items() if choice == IGNORED]
+    def partner(self, column: str) -> str:
+        """The column of B that is chosen for one of A; empty if there is none."""
+        return self._partners.get(column, column if column in self._by_name else "")
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The columns that are not compared, as chosen."""
+        names = [name for name, (choice, _) in self._rules.items() if choice == IGNORED]
         # Another column without a partner is only in A, which the result says.
-        ignored += [
+        names += [
             name
             for name, partner in self._partners.items()
             if not partner and (name in self._by_name or name in self._asked.ignore)
         ]
+        # A name is that of a column of either side, and another pair may have it in B.
+        others = {partner for name, partner in self._partners.items() if name != partner}
+        return tuple(name for name in dict.fromkeys(names) if name not in others)
+
+    def question(self, filters: Mapping[str, Any]) -> SavedComparison:
+        """The comparison of the rows that meet these filters."""
+        ignored = self.ignored
         rules = {
             name: self._asked.rules.columns[name] if choice == _AS_ASKED else _rule(choice, value)
             for name, (choice, value) in self._rules.items()
-            if choice not in {"", IGNORED} and name not in ignored
+            if choice not in {"", IGNORED} and name not in {*ignored, *self.faults}
         }
         pairs = {name: partner for name, partner in self._partners.items() if partner}
         fields: dict[str, Any] = {
             "map": {name: partner for name, partner in pairs.items() if name not in ignored},
-            "ignore": tuple(dict.fromkeys(ignored)),
+            "ignore": ignored,
             "rules": {**self._asked.rules.model_dump(exclude={"columns"}), "columns": rules},
             "key": () if self.multiset else self.key or (),
             "multiset": self.multiset,
@@ -175,13 +190,11 @@ def _choice(rule: Rule) -> tuple[str, str]:
 
 def _rule(choice: str, value: str) -> dict[str, object]:
     """The fields of a `Rule`; raises `ValueError`."""
+    if choice in {"", IGNORED, _AS_ASKED}:
+        return {}
     name, *more = choice.split()
     if choice.startswith("precision"):
         return {"precision": more[0]}
     if name not in HINTS:
         return dict.fromkeys((name, *more), True)
-    try:
-        stated: object = Decimal(value) / _PERCENT if name == "relative" else value
-        return Rule.model_validate({name: stated}).model_dump(exclude_none=True)
-    except InvalidOperation:
-        raise ValueError(f"{value!r} is not a number") from None
+    return {name: rule_value(name, value)}

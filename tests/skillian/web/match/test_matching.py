@@ -43,6 +43,9 @@ def test_columns_of_one_name_that_are_parted_are_not_compared() -> None:
     matching.set_rule("note", "trim")
     matching.pair("note", "")
     assert chosen(matching) == {"ignore": ("note",)}
+    matching.set_rule("note", "")
+    matching.pair("id", "note")
+    assert chosen(matching) == {"map": {"id": "note"}}
 
 
 def test_the_key_is_switched_column_by_column() -> None:
@@ -83,13 +86,30 @@ def test_percent_is_a_share() -> None:
 
 @pytest.mark.parametrize(
     ("choice", "value"),
-    [("absolute", "much"), ("absolute", "-1"), ("relative", ""), ("zone_a", "Mars/Olympus")],
+    [
+        ("absolute", "much"),
+        ("absolute", "-1"),
+        ("absolute", ""),
+        ("absolute", "0,005"),
+        ("absolute", "9" * 20),
+        ("absolute", "NaN"),
+        ("relative", ""),
+        ("round", "2.5"),
+        ("zone_a", "Mars/Olympus"),
+    ],
 )
-def test_a_value_that_is_none_is_refused_and_nothing_is_chosen(choice: str, value: str) -> None:
+def test_a_value_that_is_not_valid_replaces_an_earlier_one(choice: str, value: str) -> None:
     matching = matched("x")
-    with pytest.raises(ValueError):  # noqa: PT011 - the message is Pydantic's or decimal's
-        matching.set_rule("x", choice, value)
-    assert chosen(matching) == {}
+    matching.set_rule("x", "absolute", "0.01")
+    matching.set_rule("x", choice, value)
+    assert ([*matching.faults], matching.rule("x"), chosen(matching)) == (
+        ["x"],
+        (choice, value),
+        {},
+    )
+    matching.set_rule("x", "absolute", "0.0099999")
+    assert matching.faults == {}
+    assert str(matching.question({}).rules.columns["x"].absolute) == "0.0099999"
 
 
 def test_each_choice_of_each_type_is_a_rule_for_it() -> None:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from skillian.data.declare.definitions import Thresholds
 from skillian.display import printable
+from skillian.web.comparison.form.entered import why_invalid
 
 _CLASSES = {"match": "A match differs by at most", "minor_diff": "A minor difference is at most"}
 _PARTS = {"absolute": "amount", "percentage": "percent of A"}
@@ -77,5 +78,5 @@ class LimitFields:
         except ValidationError as invalid:
             for error in invalid.errors():
                 name, part = (str(each) for each in error["loc"][:2])
-                self._fields[name, part].error = f"{error['msg']}."
+                self._fields[name, part].error = why_invalid(error)
             return None

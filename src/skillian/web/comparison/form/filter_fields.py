@@ -77,17 +77,17 @@ class FilterFields:
                     self._lines[-1].fill(name, operator, value)
 
     def read(self, *, is_final: bool = True) -> dict[str, Any] | None:
-        """The filters by dimension; None if a field shows an error.
+        """The filters by dimension; None if one is missing a value or is not valid.
 
         Args:
-            is_final: Whether a condition without a value is an error; else it is left out.
+            is_final: Whether a condition without a value shows an error.
         """
         filters: dict[str, Any] = {}
         is_valid = True
         for line in self._lines:
             name, value = line.dimension.value, line.read(is_final=is_final)
             if value is _INVALID:
-                is_valid = is_valid and not is_final
+                is_valid = False
             elif name not in filters:
                 filters[name] = value
             elif isinstance(value, dict) and isinstance(filters[name], dict):

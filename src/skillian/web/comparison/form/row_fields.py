@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, ClassVar, get_args
 
 from nicegui import ui
-from pydantic import ValidationError
 
 from skillian.api.problems import ProblemError
-from skillian.data.declare.rules import Precision, Rule
+from skillian.data.declare.rules import Precision
 from skillian.data.query.catalogue import Catalogue
 from skillian.data.schema.diff import pair_columns
 from skillian.data.subjects import ROWS
 from skillian.display import printable
 from skillian.errors import ToolError
+from skillian.web.comparison.form.entered import rule_value
 from skillian.web.comparison.form.fields import select
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.buttons import Button, IconButton
@@ -46,7 +45,6 @@ _OPTIONS = {
     "empty_is_null": "an empty text is NULL",
 }
 _HINTS = {"absolute": "0.01", "relative": "1", "seconds": "5", "zone": "Europe/Berlin"}
-_PERCENT = Decimal(100)
 
 
 class RowFields:
@@ -104,7 +102,8 @@ class RowFields:
 
     def read(self) -> dict[str, Any] | None:
         """The fields of a `SavedComparison`; None if a field shows an error."""
-        both = sorted({*self.key.value} & {*self.ignored.value})
+        key = () if self.multiset.value else tuple(self.key.value)
+        both = sorted({*key} & {*self.ignored.value})
         self.key.error = None
         self.ignored.error = f"{both[0]} is a key column." if both else None
         if self.chosen.value and self.ignored.value:
@@ -113,7 +112,7 @@ class RowFields:
         if self.ignored.error or mapping is None or rules is None:
             return None
         values = {
-            "key": () if self.multiset.value else tuple(self.key.value),
+            "key": key,
             "columns": tuple(self.chosen.value),
             "ignore": tuple(self.ignored.value),
             "map": mapping,
@@ -285,24 +284,17 @@ class _RuleLine:
 
     def read(self) -> object:
         """The value of the rule; None if a field shows an error."""
-        kind, text = self.kind.value, (self.value.value or "").strip()
+        kind = self.kind.value
         self.kind.error = self.value.error = None
         if kind in _OPTIONS:
             return True
         if kind == "precision":
             return self.unit.value
-        if not text:
-            self.value.error = "Enter a value."
-            return None
         try:
-            value = str(Decimal(text) / _PERCENT) if kind == "relative" else text
-            Rule.model_validate({kind: value})
-        except (InvalidOperation, ValidationError) as invalid:
-            errors = invalid.errors() if isinstance(invalid, ValidationError) else ()
-            message = next((str(each["msg"]) for each in errors), "This is not a number")
-            self.value.error = f"{message.removeprefix('Value error, ')}."
+            return rule_value(kind, self.value.value or "")
+        except ValueError as invalid:
+            self.value.error = str(invalid)
             return None
-        return value
 
     def _change(self) -> None:
         kind = self.kind.value
