@@ -49,6 +49,7 @@ _NICE = 5
 _LONGEST_NAMES = 1_000_000
 _LONGEST_REASON = 2000
 _LONGEST_LINE = 16 * 1024 * 1024
+_EMPTY = "it is empty; it needs a line or a row with the names of its columns"
 
 parquet: Any = pq
 arrow: Any = pa
@@ -64,7 +65,7 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
 
     Returns:
         `rows`, `columns` with their types, the `sheets` of a workbook, of which `sheet` is read,
-        and the options with which it is read, `written`.
+        the first that is not empty unless the options name one, and these options, `written`.
 
     Raises:
         ToolError: The file cannot be read, or holds too much.
@@ -75,7 +76,6 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
         check_workbook(path)
     if suffix in KINDS["Excel"]:
         sheets = _sheets(path)
-        options = replace(options, sheet=options.sheet or next(iter(sheets), ""))
     elif suffix in KINDS["CSV"]:
         with TemporaryDirectory() as folder:
             file = prepared(path, options, Path(folder))
@@ -89,7 +89,14 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
         if found:
             written = "&".join(filter(None, (written, found)))
             options = read_options(dict_of(written))
-    rows, columns = asyncio.run(_convert(path, target, options))
+    for sheet in [options.sheet] if options.sheet else sheets or [""]:
+        options = replace(options, sheet=sheet)
+        table = asyncio.run(_convert(path, target, options))
+        if table is not None:
+            break
+    else:
+        raise UploadError(_EMPTY)
+    rows, columns = table
     about = {"sheets": sheets, "sheet": options.sheet, "written": written}
     return {"rows": rows, "columns": columns, **about}
 
@@ -175,9 +182,13 @@ async def _opened(path: Path, options: FileOptions) -> AsyncGenerator[FilesConne
 
 async def _convert(
     path: Path, target: Path, options: FileOptions
-) -> tuple[int, list[tuple[str, str]]]:
+) -> tuple[int, list[tuple[str, str]]] | None:
+    """Write the table as Parquet: its rows and columns; None if it is empty."""
     async with _opened(path, options) as connector:
-        table = _table(await connector.catalog())
+        tables = await connector.catalog()
+        if not tables:
+            return None
+        table = tables[0]
         _check_width(len(table.columns))
         _check_names(table.columns)
         columns = [(name, kind.sql) for name, kind in table.columns.items()]
@@ -190,7 +201,7 @@ async def _convert(
 
 def _table(tables: tuple[Table, ...]) -> Table:
     if not tables:
-        raise UploadError("it is empty; it needs a line or a row with the names of its columns")
+        raise UploadError(_EMPTY)
     return tables[0]
 
 

@@ -80,6 +80,13 @@ async def test_each_kind_of_file_is_read(files: UploadStore, name: str) -> None:
     assert bool(upload.note) == (len(upload.sheets) == 2) == (name == "a.xlsx")
 
 
+async def test_the_first_sheet_that_is_not_empty_is_read(files: UploadStore) -> None:
+    upload = await sent(files, "a.xlsx", workbook([], "Second"))
+    assert (upload.sheet, [name for name, _ in upload.columns]) == ("Second", ["other"])
+    with pytest.raises(UploadError, match="empty"):
+        await sent(files, "b.xlsx", workbook([]))
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
