@@ -128,7 +128,9 @@ def _call(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     is_rows = is_pair and measures and measures == rows
     sign = "-" if "rank" in says and reading.sign is None else reading.sign
     order = (ordered or measures) if sign is not None or ordered else []
+    is_empty = not (is_pair or measures or reading.members)
     refuse(
+        (is_empty, f"{sources[0]} has no measure. List a dimension, or: Describe {sources[0]}."),
         ({*reading.cleared} & {*reading.filters}, "All of them, or only some?"),
         ("every_measure" in says and (reading.measures or is_rows), "Which measures?"),
         (is_asked or (is_rows and not is_counted), "Which measure? Name one."),

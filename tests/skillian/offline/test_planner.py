@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from skillian.offline.calls import PlannedCall
+from skillian.offline.earlier import Earlier
 from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from skillian.offline.planner import NAME, OfflinePlanner
 from tinyagent import Memory, ToolCall
@@ -186,3 +188,19 @@ UNITS = Vocabulary(
 async def test_a_unit_may_be_in_the_name_of_a_measure(question: str, *, is_read: bool) -> None:
     response = await OfflinePlanner(UNITS).complete(asked(question))
     assert bool(response.tool_calls) == is_read, response.content
+
+
+def test_a_source_without_measures_is_not_offered_a_query_of_nothing() -> None:
+    rows = SourceWords({}, {"flag": DimensionWords((), ("True", "False"))})
+    planner = OfflinePlanner(Vocabulary({"ra": rows, "rb": rows}))
+    for question in (
+        "how many rows does ra have?",
+        "show ra",
+        "Show ra by flag",
+        "ra for flag True",
+    ):
+        assert isinstance(planner.plan(question, Earlier()), str)
+        assert planner.offers(question, Earlier()) == ()
+    assert planner.plan("Show flag of ra", Earlier()) == PlannedCall(
+        "query_source", {"source": "ra", "dimensions": ["flag"]}
+    )

@@ -94,19 +94,21 @@ class PageColumns:
         keys: The names and types of the parts of the key.
         values: The values of both sides.
         statuses: The classes, in their order.
+        kinds: What the parts of the key and the values are called in messages.
     """
 
     keys: Sequence[tuple[str, ColumnType]]
     values: Sequence[PageValue]
     statuses: Sequence[str]
+    kinds: tuple[str, str] = ("dimension", "measure")
 
     def key_of(self, name: str) -> int:
         """The index of a part of the key; raises `UnknownNameError`."""
-        return position("dimension", name, [each for each, _ in self.keys])
+        return position(self.kinds[0], name, [each for each, _ in self.keys])
 
     def value_of(self, choice: _ColumnChoice) -> int:
         """The index of a value; raises `UnknownNameError`, or `InvalidInputError` without a gap."""
-        index = position("measure", choice.of, [each.name for each in self.values])
+        index = position(self.kinds[1], choice.of, [each.name for each in self.values])
         self.values[index].type_of(choice.column)
         return index
 

@@ -21,7 +21,7 @@ from skillian.data import sql
 from skillian.data.query.binding import BoundSource, Term
 from skillian.data.query.unfit import is_empty, what_text_holds
 from skillian.data.sql.values import Record, Value, coerce, is_comparable
-from skillian.errors import InvalidInputError, quoted
+from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 Operator = Literal["in", "not_in", "gte", "gt", "lte", "lt"]
 Filters = Mapping[str, Any]
@@ -249,9 +249,13 @@ def filtered_side(
     """A side of a comparison with the columns of its filters, and their conditions.
 
     The `shared` filters of both sides have this source's names; `own` are those of this side, `a`
-    or `b`, alone. Raises as `conditions`.
+    or `b`, alone. Raises as `conditions`, and `UnknownNameError` for a name without a column.
     """
     source = source.with_columns([*shared, *own])
+    known = source.definition.dimensions
+    for name in (*shared, *own):
+        if name not in known:
+            raise UnknownNameError("column", name, {**known, **source.columns}, source.name)
     mine = (replace(each, side=side) for each in conditions(source, own))
     return source, (*conditions(source, shared), *mine)
 

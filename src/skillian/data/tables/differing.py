@@ -212,6 +212,7 @@ class DifferingRows:
                 for each in self._values
             ],
             tuple(ROW_CLASSES),
+            ("column", "column"),
         )
 
     async def _rows(self) -> exp.Select:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked, page_of
+from tests.support.asking import measures_asked, page_of, rows_asked
 
 from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order, PageRow
 from skillian.data.engine import ComparisonEngine
@@ -108,3 +108,14 @@ async def test_an_impossible_query_is_reported(make_services: MakeServices) -> N
     for asked, said in WRONG:
         with pytest.raises((InvalidInputError, UnknownNameError), match=said):
             await engine.rows(key, page_of(**asked))
+
+
+async def test_an_unknown_name_of_whole_rows_is_one_of_a_column(engine: ComparisonEngine) -> None:
+    key = (await engine.compare(rows_asked("a", "b", key=["d", "v"]))).cache_key
+    for column in ("key", "a"):
+        with pytest.raises(UnknownNameError) as unknown:
+            await engine.rows(key, page_of(order=Order(column=column, of="w")))
+        assert unknown.value.kind == "column"
+    with pytest.raises(UnknownNameError) as unknown:
+        await engine.compare(rows_asked("a", "b", key=["d", "v"], filters={"w": 1}))
+    assert (unknown.value.kind, {*unknown.value.available} >= {"d", "k"}) == ("column", True)
