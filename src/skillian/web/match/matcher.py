@@ -125,9 +125,8 @@ class Matcher:
         declared = self._visit.service.data.registry.names
         shared = self._visit.service.data.registry.shared(a, b) if {a, b} <= {*declared} else None
         columns = [pair.a for pair in preview.pairs] + [each.a for each in preview.proposals]
-        known = (*(shared.dimensions if shared else ()), *columns, *self._question.filters)
-        names = [*dict.fromkeys(known)]
-        self._filters.set_sources(a, b, names)
+        known = (*(shared.dimensions if shared else ()), *columns)
+        self._filters.set_sources(a, b, [*dict.fromkeys(known)])
         self._filters.fill(self._question.filters)
 
     def _known(self) -> SavedComparison:

@@ -69,12 +69,12 @@ class FilterFields:
         self._update()
 
     def fill(self, filters: Mapping[str, Any]) -> None:
-        """Show these filters; those on dimensions that are not offered are left out."""
+        """Show these filters, whose names are offered too."""
+        self._dimensions = [*dict.fromkeys((*self._dimensions, *filters))]
         for name, condition in filters.items():
             for operator, value in _conditions(condition):
-                if name in self._dimensions:
-                    self._add()
-                    self._lines[-1].fill(name, operator, value)
+                self._add()
+                self._lines[-1].fill(name, operator, value)
 
     def read(self, *, is_final: bool = True) -> dict[str, Any] | None:
         """The filters by dimension; None if one is missing a value or is not valid.

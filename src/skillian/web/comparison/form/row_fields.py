@@ -52,12 +52,14 @@ class RowFields:
 
     Args:
         catalogue: Knows the columns of the sources.
+        changed: Called when there are other `columns`.
     """
 
     subject: ClassVar = ROWS
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, changed: Callable[[], object]) -> None:
         self._catalogue = catalogue
+        self._changed = changed
         self._sources: tuple[str, str] | None = None
         self._paired: tuple[str, ...] = ()
         with ui.element("div").classes("stack") as self._room:
@@ -76,19 +78,22 @@ class RowFields:
         self.choices = self.key, self.chosen, self.ignored
         self.multiset.on_value_change(self._update)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that both sides have, some of them by the map, by their names in A."""
+        return *self._paired, *self._map.names
+
     def show(self, sources: tuple[str, str] | None) -> None:
         """Show the fields, with the columns of two sources to choose from; hide them for none."""
         self._room.set_visibility(sources is not None)
-        if sources is not None:
+        if sources is not None and sources != self._sources:
+            self._sources = sources
+            self._set_columns((), ())
+            self._note.set_text("Reading the columns …")
             start_task(self._offer(*sources), "columns", self._room)
 
     async def _offer(self, a: str, b: str) -> None:
         """Offer the columns of two sources; raises nothing, since no column has to be chosen."""
-        if self._sources == (a, b):
-            return
-        self._sources = a, b
-        self._set_columns((), ())
-        self._note.set_text("Reading the columns …")
         note = _KEY_NOTE
         try:
             one, other = await self._catalogue.columns(a), await self._catalogue.columns(b)
@@ -131,10 +136,9 @@ class RowFields:
         self._offer_paired()
 
     def _offer_paired(self) -> None:
-        """Offer the columns that both sides have, some of them by the map."""
-        names = (*self._paired, *self._map.names)
-        self._set(self.key, names)
-        self._set(self.chosen, names)
+        for field in (self.key, self.chosen):
+            self._set(field, self.columns)
+        self._changed()
 
     def _update(self) -> None:
         self.key.set_enabled(not self.multiset.value)

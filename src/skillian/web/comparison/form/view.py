@@ -50,7 +50,7 @@ class CompareFields:
                 self._measures = select("Measures", [], [], multiple=True)
                 self._measures.props["hint"] = "None: whole rows are compared."
                 self._align_on = select("Group by", [], [], multiple=True)
-            self._rows = RowFields(visit.service.data.catalogue)
+            self._rows = RowFields(visit.service.data.catalogue, self._offer_filters)
             self._filters = FilterFields(visit.service)
             self._limits = LimitFields()
             registry = visit.service.data.registry
@@ -78,7 +78,6 @@ class CompareFields:
         shared = self._visit.service.data.registry.shared(self._a.value, self._b.value)
         set_options(self._measures, shared.measures, list(shared.measures[:1]))
         set_options(self._align_on, shared.dimensions, list(shared.align_on))
-        self._filters.set_sources(self._a.value, self._b.value, shared.dimensions)
         self._b.error = SAME if self._a.value == self._b.value else None
         self._update_kind()
 
@@ -87,6 +86,14 @@ class CompareFields:
         sources = self._a.value, self._b.value
         for fields in self._kinds:
             fields.show(sources if fields.subject is self._subject else None)
+        self._offer_filters()
+
+    def _offer_filters(self) -> None:
+        """Offer the dimensions that both sources have, and the columns of whole rows."""
+        a, b = self._a.value, self._b.value
+        dimensions = self._visit.service.data.registry.shared(a, b).dimensions
+        columns = self._rows.columns if self._subject is self._rows.subject else ()
+        self._filters.set_sources(a, b, [*dict.fromkeys((*dimensions, *columns))])
 
     @property
     def _subject(self) -> Subject:

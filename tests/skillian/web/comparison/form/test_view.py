@@ -27,6 +27,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.errors import UnavailableError
 from skillian.settings import Settings
 from skillian.tasks import Progress
+from skillian.web.comparison.form.filter_fields import FilterFields
 from skillian.web.comparison.form.view import compare_form
 from skillian.web.start.view import start_view
 
@@ -101,11 +102,15 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
         await user.should_not_see("Limits of the classes")
         assert field(user, "Key columns").options == ["id", "name", "country", "credit", "since"]
         assert field(user, "Ignored columns").options[-2:] == ["segment", "grade"]
-        user.find("Add a filter").click()
+        for _ in range(2):
+            user.find("Add a filter").click()
         with user:
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["segment", "grade", "country"]
             field(user, "Column").value = "country"
+            field(user, "Column", 1).value = "since"  # which is no dimension
+            field(user, "Condition", 1).value = "gte"
+            field(user, "Value").value = "2024-01-01"
         await soon(lambda: "Spain" in field(user, "Values").options)
         with user:
             field(user, "Values").value = ["Spain"]
@@ -218,6 +223,18 @@ async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -
         submit(user)
         await soon(lambda: field(user, "from").error is not None)
         assert "from low to high" in field(user, "from").error
+
+
+async def test_a_filter_on_a_name_that_is_not_offered_is_kept(service: Service) -> None:
+    filters: list[FilterFields] = []
+
+    async def view() -> None:
+        filters.append(FilterFields(service))
+        filters[0].set_sources("fi_reporting", "bpc_reporting", ["company"])
+        filters[0].fill({"a.text": {"gte": "5"}})
+
+    async with viewed(view):
+        assert filters[0].read() == {"a.text": {"gte": "5"}}
 
 
 def offers_values(user: User, filter_index: int) -> bool:
