@@ -78,10 +78,11 @@ def _news(runs: Sequence[Json]) -> None:
     if not done or not done[0]["findings"]:
         return
     with ui.element("div").classes("line soft"):
-        if len(done) == 1:
-            ui.label("This is the first run, so all of its findings are new.")
-            return
         new = done[0]["new"]
+        if len(done) == 1:
+            if new == done[0]["findings"]:
+                ui.label("This is the first run, so all of its findings are new.")
+            return
         count = f"{new:,} new" if new else "Nothing new"
         ui.label(f"{count} since the run of")
         Time(done[1]["at"])

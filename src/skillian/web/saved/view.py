@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
@@ -134,7 +135,7 @@ class SavedView:
                 ui.link("Open the last result", f"/compare/{key}")
             elif key:
                 ui.label("The last result is no longer stored.").classes("soft")
-            runs: Sequence[dict[str, Any]] = report["runs"]
+            runs = _as_of_now(report["runs"], report["findings"])
             if runs:
                 self._run.set_text("Run again")
                 _trend(runs, question.subject)
@@ -180,6 +181,20 @@ class SavedView:
                 " new or open."
             )
         await self._show(await self._saved.report(owner, self._id))
+
+
+def _as_of_now(
+    runs: Sequence[dict[str, Any]], findings: Sequence[Mapping[str, Any]]
+) -> Sequence[dict[str, Any]]:
+    """The runs, the last one as its findings count now: some may be known since then.
+
+    It stays as it was if it has more findings than are tracked one by one.
+    """
+    states = Counter(each["state"] for each in findings)
+    now = {name: states[name] for name in ("new", "open", "known")}
+    if not runs or sum(now.values()) != runs[0]["findings"]:
+        return runs
+    return [{**runs[0], **now}, *runs[1:]]
 
 
 def _trend(runs: Sequence[dict[str, Any]], subject: Subject) -> None:

@@ -100,6 +100,8 @@ async def test_all_findings_are_accepted_with_one_note(tmp_path: Path) -> None:
             await sees(user, "◐ known")
             await user.should_not_see("● new")
             await user.should_not_see("Accept all")
+            assert "0 new · 0 open · 2 known" in written(user)
+            await user.should_not_see("all of its findings are new")
         report = await service.saved.report("", saved)
         assert {each["note"] for each in report["findings"]} == {"The move of May"}
 
