@@ -52,6 +52,8 @@ def test_a_result_begins_with_a_verdict_in_the_readers_locale(
     expect(grid_row(page, "2024004")).to_contain_text("384.517,74")
     expect(page.locator("body")).not_to_contain_text("2172539.90")
     expect(page.get_by_text("Only fi_reporting has 1 group")).to_have_count(1)
+    labels = "['123456789012345678901234.04', '-1234567.89'].map(x => skillian.label(x))"
+    assert page.evaluate(labels) == ["1,23E23", "-1.234.567,89"]
 
 
 def grid_row(page: Page, text: str) -> Locator:

@@ -17,7 +17,10 @@ from skillian.web.comparison.statuses import STATUS_STYLES
 from skillian.web.shell.elements import Heading, item_at
 
 _ROW = 26
+_LONGEST = 20
+"""How many characters a label has at most before it is short."""
 # These scripts are constants. Names and values reach them as data only.
+_LABEL = "p => skillian.label(p.data.exact, true)"
 _AMOUNT = "p => skillian.exact(p.data.exact, true)"
 _SHORT = "v => skillian.short(v)"
 
@@ -57,7 +60,15 @@ def _chart(
 def _options(differences: Sequence[Difference]) -> dict[str, Any]:
     return {
         "animation": False,
-        "grid": {"left": 8, "right": 90, "top": 4, "bottom": 4, "containLabel": True},
+        # A long amount is short in the chart; drawn as text in a picture, never as HTML.
+        "tooltip": {"renderMode": "richText", "confine": True, ":formatter": _AMOUNT},
+        "grid": {
+            "left": 8,
+            "right": _label_width(differences),
+            "top": 4,
+            "bottom": 4,
+            "containLabel": True,
+        },
         "xAxis": {
             "type": "value",
             "axisLabel": {":formatter": _SHORT, "color": "var(--ink-soft)", "hideOverlap": True},
@@ -84,12 +95,20 @@ def _options(differences: Sequence[Difference]) -> dict[str, Any]:
                 "label": {
                     "show": True,
                     "position": "right",
-                    ":formatter": _AMOUNT,
+                    ":formatter": _LABEL,
                     "color": "var(--ink)",
                 },
             }
         ],
     }
+
+
+def _label_width(differences: Sequence[Difference]) -> int:
+    """The width of the longest label in pixels, as `skillian.label` writes them."""
+    # With a sign, and commas between thousands.
+    lengths = [len(f"{abs(each.gap):,f}") + 1 for each in differences]
+    shown = max((each for each in lengths if each <= _LONGEST), default=0)
+    return max(90, 12 + 7 * shown)
 
 
 def _bar(each: Difference) -> dict[str, Any]:

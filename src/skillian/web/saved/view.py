@@ -30,7 +30,7 @@ POLL_SECONDS = 0.5
 _UNDER_WAY = ("queued", "running")
 _COLOURS = {"new": "var(--fill-major)", "open": "var(--fill-minor)", "known": "var(--fill-only-a)"}
 _SHORT = "v => skillian.short(v)"
-_TIME = "v => skillian.time(v)"
+_TIME = "v => skillian.tick(v)"
 
 
 class SavedView:
@@ -225,7 +225,12 @@ def _trend_options(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "xAxis": {
             "type": "category",
             "data": [run["at"] for run in runs],
-            "axisLabel": {":formatter": _TIME, "color": "var(--ink-soft)", "hideOverlap": True},
+            "axisLabel": {
+                ":formatter": _TIME,
+                "color": "var(--ink-soft)",
+                "lineHeight": 15,
+                "hideOverlap": True,
+            },
         },
         "yAxis": {
             "type": "value",

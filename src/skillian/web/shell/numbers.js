@@ -19,12 +19,24 @@
     });
   };
   const short = (value, signed = false) =>
-    format(value, { notation: "compact", maximumSignificantDigits: 3, signDisplay: signed ? "exceptZero" : "auto" });
+    format(value, {
+      notation: Math.abs(value) < 1e15 ? "compact" : "scientific", // compact forms end at trillions
+      maximumSignificantDigits: 3,
+      signDisplay: signed ? "exceptZero" : "auto",
+    });
+  const label = (value, signed = false) => {
+    const whole = exact(value, signed);
+    return whole.length <= 20 ? whole : short(value, signed);
+  };
   const percent = (value) => `${format(value, { maximumFractionDigits: 4 })} %`;
   const time = (value) =>
     format(new Date(value), {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
     }, Intl.DateTimeFormat);
+  const tick = (value) =>
+    [{ month: "short", day: "numeric" }, { hour: "2-digit", minute: "2-digit" }]
+      .map((options) => format(new Date(value), options, Intl.DateTimeFormat))
+      .join("\n");
   const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]/gu;
   const code = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
   const spelled = (text) => text.replaceAll(" ", "·").replace(INVISIBLE, code);
@@ -55,7 +67,7 @@
     shown.append(plain[0], ...(mark.textContent ? [mark] : []), plain[1]);
     return shown;
   };
-  window.skillian = { exact, short, percent, time, marked };
+  window.skillian = { exact, short, label, percent, time, tick, marked };
 
   class Shown extends HTMLElement {
     static observedAttributes = ["value", "unit", "signed"];
