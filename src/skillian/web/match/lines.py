@@ -10,6 +10,7 @@ from nicegui import ui
 
 from skillian.data.query.catalogue import Sample
 from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import TableKey
 from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.engine import TablePreview
@@ -63,6 +64,7 @@ class MatchLines:
         self._columns_b = samples[1].rows.columns
         self._key = matching.key if matching.key is not None else _key(preview)
         self._effects: dict[str, ui.element] = {}
+        self._switches: dict[str, ui.switch] = {}
         names = distinct_names(names)
         Heading("How rows and columns are matched", 2)
         self._key_note()
@@ -89,6 +91,8 @@ class MatchLines:
     def show_effect(self, result: ComparisonResult) -> None:
         """Show what a comparison with these choices gives."""
         rows = result.rows
+        if self._matching.key is None and result.key.columns:
+            self._show_key(result.key)
         self.effect.clear()
         with self.effect:
             met = rows.matched + rows.differing
@@ -111,6 +115,15 @@ class MatchLines:
                     else:
                         text.sentence("✓ equal").classes("soft")
 
+    def _show_key(self, key: TableKey) -> None:
+        """Show the key by which rows were compared, which the rules may have changed."""
+        if {*key.columns} == {*self._key}:
+            return
+        self._key = key.columns
+        self._reason.set_text(printable(_reason(key)))
+        for name, switch in self._switches.items():
+            switch.value = name in self._key
+
     def show_message(self, message: str) -> None:
         """Show why there is no effect to show."""
         for room in (self.effect, *self._effects.values()):
@@ -125,9 +138,9 @@ class MatchLines:
         elif matching.key is not None:
             reason = "These columns identify a row." if matching.key else "Choose the key columns."
         else:
-            reason = f"Key: {preview.key.reason}" if preview.key else preview.no_key
-            reason = reason.replace(_NOT_GIVEN, "")  # a reader has not been asked for one
-        ui.label(printable(reason)).classes("soft small").props["data-testid"] = "key-reason"
+            reason = _reason(preview.key) if preview.key else preview.no_key
+        self._reason = ui.label(printable(reason)).classes("soft small")
+        self._reason.props["data-testid"] = "key-reason"
         without = ui.checkbox(
             "Rows have no key: count how often each occurs", value=matching.multiset
         )
@@ -146,6 +159,7 @@ class MatchLines:
             key.props["aria-label"] = f"{printable(a)} is a key column"
             key.set_enabled(pair is not None and not matching.multiset)
             key.on_value_change(lambda event: self._switch(a, is_key=bool(event.value)))
+            self._switches[a] = key
             with ui.element("div").classes("match-name"):
                 ui.label(printable(a)).classes("file-name")
                 if pair is not None:
@@ -179,22 +193,18 @@ class MatchLines:
 
     def _without_pair(self, a: str, b: str) -> None:
         """What a line has instead of a rule; one that is left out can be compared again."""
+        is_left_out = a in self._matching.ignored
+        ui.label("not compared" if is_left_out else "only in A").classes("soft small")
         if not b:
-            is_left_out = a in self._matching.ignored
-            words = "not compared" if is_left_out else "only in A"
-            ui.label(words).classes("soft small match-rule")
             return
-        rule: Any = ui.select(
-            {"": "exactly", IGNORED: "not at all"},
-            value=IGNORED,
-            label=printable(f"{a} is compared"),
-        )
+        known = {"": "exactly", IGNORED: "not at all"}
+        rule: Any = ui.select(known, value=IGNORED, label=printable(f"{a} is compared"))
 
         def compare() -> None:
             self._matching.set_rule(a, "")
             self._match()
 
-        rule.classes("match-rule").on_value_change(compare)
+        rule.on_value_change(compare)
 
     def _unpaired(self, name: str, columns: Sequence[str]) -> None:
         """The columns that only B has: each can be dragged onto a line, or chosen in it."""
@@ -235,6 +245,8 @@ class MatchLines:
         return change
 
     def _switch(self, column: str, *, is_key: bool) -> None:
+        if is_key == (column in self._key):
+            return  # it shows the key that was found
         self._matching.switch_key(self._key, column, is_key=is_key)
         self._key = self._matching.key or ()
         self._changed()
@@ -273,6 +285,10 @@ def _type(pair: ColumnPair, side: int) -> None:
     family = kind.kind if kind.kind == "integer" else pair.cells.family
     label = ui.label(type_words(family)).classes("soft small match-type")
     label.tooltip(printable(kind.sql))
+
+
+def _reason(key: TableKey) -> str:
+    return f"Key: {key.reason}".replace(_NOT_GIVEN, "")  # a reader has not been asked for one
 
 
 def _key(preview: TablePreview) -> tuple[str, ...]:

@@ -24,8 +24,6 @@ from skillian.web.shell.frame import Visit
 _MOST_TRIED, _MOST_OF_FILES = 200_000, 1_000_000
 """How many rows are compared again at each choice: of databases, and of files of this server."""
 
-_INCOMPLETE = "Correct or complete the values of the rules and filters."
-
 
 class Matcher:
     """Shows how two sources of whole rows are matched; each choice is tried at once.
@@ -105,9 +103,9 @@ class Matcher:
         if not self._is_tried:
             lines.show_message("Choose Compare to see how many rows meet.")
             return
-        question = self._read(is_final=False)
-        if question is None:
-            lines.show_message(_INCOMPLETE)
+        question = self._chosen(is_final=False)
+        if isinstance(question, str):
+            lines.show_message(question)
             return
         lines.show_message("Comparing …")
         service = self._visit.service
@@ -135,8 +133,8 @@ class Matcher:
             return self._question
         return self._matching.question(self._filters.read(is_final=False) or {})
 
-    def _read(self, *, is_final: bool = True) -> SavedComparison | None:
-        """What is chosen; None if something is missing or not valid, which its field shows.
+    def _chosen(self, *, is_final: bool = True) -> SavedComparison | str:
+        """What is chosen, or what is missing or not valid.
 
         Args:
             is_final: Whether a filter without a value shows an error.
@@ -144,11 +142,19 @@ class Matcher:
         if self._matching is None:
             return self._question
         filters = self._filters.read(is_final=is_final)
-        if filters is not None and not self._matching.faults:
-            return self._matching.question(filters)
-        if is_final:
-            self._job.error.set_text(_INCOMPLETE)
-        return None
+        if self._matching.lacks_key:
+            return "Choose the key columns, or that rows have no key."
+        if filters is None or self._matching.faults:
+            return "Correct or complete the values of the rules and filters."
+        return self._matching.question(filters)
+
+    def _read(self) -> SavedComparison | None:
+        """What is chosen; None if there is an error, which is shown."""
+        question = self._chosen()
+        if isinstance(question, str):
+            self._job.error.set_text(question)
+            return None
+        return question
 
 
 def _by_name(preview: TablePreview) -> Iterator[str]:

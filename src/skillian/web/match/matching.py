@@ -121,6 +121,11 @@ class Matching:
         others = tuple(name for name in shown if name != column)
         self.key = (*others, column) if is_key else others
 
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the reader has removed all columns of the key."""
+        return self.key == () and not self.multiset
+
     def rule(self, column: str) -> tuple[str, str]:
         """The rule of a column, and its value."""
         return self._rules.get(column, ("", ""))

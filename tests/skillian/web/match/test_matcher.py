@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import cast
 
 from nicegui import ui
 from nicegui.testing import User
@@ -22,10 +23,24 @@ def differs(user: User) -> bool:
     return any("differ" in str(each.content) for each in found(user, ui.html))
 
 
+def switched(user: User) -> dict[str, ui.switch]:
+    """The switches that make columns the key, by the name of the column."""
+    suffix = " is a key column"
+    return {
+        cast("str", each.props["aria-label"]).removesuffix(suffix): each
+        for each in found(user, ui.switch)
+    }
+
+
+def keys(user: User) -> list[str]:
+    """The columns that are shown as the key."""
+    return [name for name, switch in switched(user).items() if switch.value]
+
+
 @asynccontextmanager
-async def matcher(service: Service) -> AsyncGenerator[User]:
+async def matcher(service: Service, key: tuple[str, ...] = ("id",)) -> AsyncGenerator[User]:
     """The customers of two sources, as they are matched."""
-    question = SavedComparison(name="x", a="customers", b="customers_copy", key=("id",))
+    question = SavedComparison(name="x", a="customers", b="customers_copy", key=key)
 
     async def view() -> None:
         Matcher(visit(service), question, ("A", "B"), 120)
@@ -69,3 +84,22 @@ async def test_a_column_that_is_not_compared_keeps_its_line(customers: Service) 
         with user:
             field(user, "name is compared").value = ""
         await soon(lambda: "trim" in field(user, "name is compared").options)
+
+
+async def test_the_key_that_is_shown_is_the_one_by_which_rows_are_compared(
+    customers: Service,
+) -> None:
+    async with matcher(customers, key=()) as user:
+        assert keys(user) == ["id"]
+        with user:
+            field(user, "id is compared").value = "absolute"
+            field(user, "Value for id").value = "1"
+        await soon(lambda: keys(user) == ["name"])
+        with user:
+            switched(user)["name"].value = False
+        await soon(lambda: any("Choose the key" in each.text for each in found(user, ui.label)))
+        user.find("Compare").click()
+        with user:
+            switched(user)["since"].value = True
+        await soon(lambda: differs(user))
+        assert (keys(user), len(user.back_history)) == (["since"], 1)
