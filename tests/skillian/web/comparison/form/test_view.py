@@ -108,7 +108,7 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["segment", "grade", "country"]
             field(user, "Column").value = "country"
-            field(user, "Column", 1).value = "since"  # which is no dimension
+            field(user, "Column", 1).value = "since"  # not a dimension
             field(user, "Condition", 1).value = "gte"
             field(user, "Value").value = "2024-01-01"
         await soon(lambda: "Spain" in field(user, "Values").options)
