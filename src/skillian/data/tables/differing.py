@@ -58,7 +58,8 @@ class DifferingCell(Record):
 class DifferingRow(PageRow):
     """A row that differs, or one that only one side has.
 
-    `own` has the cells of a row of one side in the columns that only this side has.
+    A key that is repeated stands for several rows, and has no `cells`. `own` has the cells of a row
+    of one side in the columns that only this side has.
     """
 
     status: RowClass
@@ -273,6 +274,7 @@ class DifferingRows:
                 bool(row[f"d_{number}"]),
             )
             for number, each in enumerate(self._values)
+            if row["status"] != "duplicate"
         }
         key = {
             name: _shown(row[f"key_{number}"], cells)
