@@ -107,6 +107,7 @@ def test_show_all_groups_grows_the_grid(demo_seed: Seed, visit: Visit) -> None:
     switch = page.get_by_role("button", name=re.compile(r"^match\b"))
     expect(switch).to_have_attribute("aria-pressed", "true")
     until(lambda: height(grid) >= before + 7 * 32)
+    expect(grid.locator(".ag-center-cols-container .ag-row")).to_have_count(12)
 
 
 def height(element: Locator) -> float:

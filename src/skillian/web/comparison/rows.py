@@ -15,6 +15,8 @@ from skillian.data.services import MOST_ROWS
 from skillian.display import printable
 from skillian.web.comparison.change import change_panel
 from skillian.web.comparison.grid.columns import (
+    NUMBERS,
+    count_columns,
     key_column,
     own_column,
     status_column,
@@ -48,7 +50,6 @@ Panel = Callable[[RowsResult], object]
 _PAIRS = 3
 _NAMES = 20
 _RULES = 3
-_NUMBERS = ("integer", "decimal", "float")
 _MOST_COLUMNS = 100
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
@@ -67,9 +68,16 @@ def rows_tabs(result: RowsResult, visit: Visit) -> Tabs:
     return Tabs("The result", panels)
 
 
-def _styles(names: tuple[str, str]) -> Mapping[str, tuple[str, StatusStyle]]:
-    """The CSS class and the style of each class of rows."""
-    styles = styles_of(names)
+def _styles(result: RowsResult) -> Mapping[str, tuple[str, StatusStyle]]:
+    """The CSS class and the style of each class of rows.
+
+    Without a key, a row that one side has more often may be in both.
+    """
+    names = _names(result)
+    styles = dict(styles_of(names))
+    if not result["key"]["columns"]:
+        for status, name in zip(("missing_in_b", "missing_in_a"), names, strict=True):
+            styles[status] = replace(styles[status], label=printable(f"more in {name}"))
     return {
         "matched": ("match", replace(styles["match"], label="matched")),
         "differing": ("major_diff", replace(styles["major_diff"], label="differing", symbol="≠")),
@@ -98,7 +106,7 @@ def _class_counts(result: RowsResult) -> Mapping[str, ClassCount]:
     counts = _classes(result)
     return {
         name: ClassCount(colour, style, counts[name], has_choice=name != "matched")
-        for name, (colour, style) in _styles(_names(result)).items()
+        for name, (colour, style) in _styles(result).items()
         if counts[name]
     }
 
@@ -179,13 +187,15 @@ def _coverage(result: RowsResult) -> str:
     return printable(f"{coverage.words}{coverage.rest}")
 
 
+def _families(result: RowsResult) -> Mapping[str, tuple[str, str]]:
+    """The families of the types of both sides, by the names of the columns in A."""
+    pairs = result["schema"]["columns"]
+    return {pair["a"]["column"]: (pair["a"]["family"], pair["b"]["family"]) for pair in pairs}
+
+
 def _amounts(result: RowsResult) -> set[str]:
     """The columns, by their names in A, that hold numbers on both sides."""
-    return {
-        pair["a"]["column"]
-        for pair in result["schema"]["columns"]
-        if pair["a"]["family"] in _NUMBERS and pair["b"]["family"] in _NUMBERS
-    }
+    return {name for name, both in _families(result).items() if NUMBERS.issuperset(both)}
 
 
 def _samples(result: RowsResult) -> None:
@@ -236,10 +246,8 @@ def _columns(result: RowsResult) -> None:
 
 def _types(result: RowsResult) -> Mapping[str, tuple[str, str]]:
     """What the columns hold on both sides, in everyday words, by their names in A."""
-    return {
-        pair["a"]["column"]: (type_words(pair["a"]["family"]), type_words(pair["b"]["family"]))
-        for pair in result["schema"]["columns"]
-    }
+    families = _families(result).items()
+    return {name: (type_words(a), type_words(b)) for name, (a, b) in families}
 
 
 def _column(column: Mapping[str, Any], types: tuple[str, str], *, is_amount: bool) -> Sequence[Any]:
@@ -277,15 +285,18 @@ def _schema(result: RowsResult) -> None:
 def _all_differences(result: RowsResult) -> None:
     """All rows that differ, as a grid."""
     names, counts = _names(result), _unequal(result)
-    styles = {name: style for name, (_, style) in _styles(names).items()}
-    amounts, keys = _amounts(result), result["key"]["columns"]
+    styles = {name: style for name, (_, style) in _styles(result).items()}
+    families, keys = _families(result), result["key"]["columns"]
     # Those that differ come first, and can be shown alone.
     values = sorted(result["columns"] if keys else [], key=lambda each: not each["mismatches"])
     values = values[:_MOST_COLUMNS]
     parts = keys or [column["a"] for column in result["columns"]]
-    columns = [status_column(styles), *(key_column(*each) for each in enumerate(parts))]
+    columns = [status_column(styles)]
+    if not keys:
+        columns.append(count_columns(names))
+    columns += [key_column(index, name, *families[name]) for index, name in enumerate(parts)]
     columns += [
-        value_columns(index, column["a"], names, is_amount=column["a"] in amounts)
+        value_columns(index, column["a"], names, families[column["a"]])
         for index, column in enumerate(values)
     ]
     own = [

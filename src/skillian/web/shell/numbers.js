@@ -37,37 +37,73 @@
     [{ month: "short", day: "numeric" }, { hour: "2-digit", minute: "2-digit" }]
       .map((options) => format(new Date(value), options, Intl.DateTimeFormat))
       .join("\n");
-  const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]/gu;
+  // A number as a reader writes it: plainly, or as it is shown here. Throws an error if it can be both.
+  const typed = (text) => {
+    const spaced = (part) => part.replace(/\s/g, " "); // some languages group by other blanks
+    const parts = new Intl.NumberFormat(navigator.language).formatToParts(-12345.6);
+    const sign = Object.fromEntries(parts.map(({ type, value }) => [type, spaced(value)]));
+    const shown = spaced(text.trim());
+    const ungrouped = (each) => each.replaceAll(sign.group, "");
+    const plain = ungrouped(shown).replace(sign.decimal, ".").replace(sign.minusSign, "-").replace(/^\+/, "");
+    const forms = DECIMAL.test(plain) ? [exact(plain), exact(plain, true)].map(spaced) : [];
+    const isShown = [...forms, ...forms.map(ungrouped)].includes(shown);
+    if (isShown && DECIMAL.test(shown) && plain !== shown)
+      throw new Error(`${shown} can be ${plain} or ${exact(shown)}: write one of these`);
+    return isShown ? plain : shown;
+  };
+  const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]/u;
+  const ESCAPE = /^\\u[0-9a-f]{4}/;
   const code = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
-  const spelled = (text) => text.replaceAll(" ", "·").replace(INVISIBLE, code);
-  // A text whose characters that are not in the other one are marked, blanks and invisible ones too.
-  // NULL and an empty text of a row that exists are named.
-  const marked = (own, other, exists) => {
-    const shown = document.createElement("span");
-    if (own === null || own === undefined || own === "") {
-      shown.className = "no-value";
-      shown.textContent = !exists ? "" : own === "" ? "empty" : "NULL";
-      return shown;
+  // The characters of a text as they are shown. Invisible ones are spelled out, and so is a backslash
+  // that would seem to spell one.
+  const spelled = (signs) =>
+    signs.map((sign, index) => {
+      if (sign === "\\" && ESCAPE.test(signs.slice(index, index + 6).join(""))) return "\\\\";
+      return INVISIBLE.test(sign) ? code(sign) : sign;
+    });
+  const nothing = (value) => (value === undefined ? "" : value === null ? "NULL" : "empty");
+  const has = (value) => value !== undefined && value !== null && value !== "";
+  // A value as a text; undefined is nothing at all.
+  const shown = (value) => (has(value) ? spelled([...String(value)]).join("") : nothing(value));
+  // The reverse for a text that a reader copies or types.
+  const read = (text) =>
+    text.replace(/\\(\\u[0-9a-f]{4})|\\u([0-9a-f]{4})/g, (found, escape, hex) => {
+      const sign = hex && String.fromCodePoint(parseInt(hex, 16));
+      return escape ?? (INVISIBLE.test(sign) ? sign : found);
+    });
+  const LONG = 40;
+  const BEFORE = 12;
+  // A text whose characters that are not in the other one are marked, blanks and invisible ones too. Of
+  // a long one, its beginning is left out if the other one has it too.
+  const marked = (own, other) => {
+    const cell = document.createElement("span");
+    if (!has(own) || typeof other !== "string") {
+      if (!has(own)) cell.className = "no-value";
+      cell.textContent = shown(own);
+      return cell;
     }
     const text = [...String(own)];
-    if (typeof other !== "string") {
-      shown.textContent = String(own).replace(INVISIBLE, code);
-      return shown;
-    }
     const rest = [...other];
+    const signs = spelled(text);
     let start = 0;
     while (start < text.length && start < rest.length && text[start] === rest[start]) start++;
     let end = 0;
     const most = Math.min(text.length, rest.length) - start;
     while (end < most && text[text.length - 1 - end] === rest[rest.length - 1 - end]) end++;
-    const part = (from, to) => text.slice(from, to).join("");
+    const first = text.length > LONG && start > 2 * BEFORE ? start - BEFORE : 0;
     const mark = document.createElement("mark");
-    mark.textContent = spelled(part(start, text.length - end));
-    const plain = [part(0, start), part(text.length - end)].map((each) => each.replace(INVISIBLE, code));
-    shown.append(plain[0], ...(mark.textContent ? [mark] : []), plain[1]);
-    return shown;
+    mark.textContent = signs
+      .slice(start, text.length - end)
+      .map((sign) => (sign === " " ? "·" : sign === "·" ? code(sign) : sign))
+      .join("");
+    cell.append(
+      (first ? "…" : "") + signs.slice(first, start).join(""),
+      ...(mark.textContent ? [mark] : []),
+      signs.slice(text.length - end).join(""),
+    );
+    return cell;
   };
-  window.skillian = { exact, short, label, percent, time, tick, marked };
+  window.skillian = { exact, short, label, percent, time, tick, typed, shown, read, marked };
 
   class Shown extends HTMLElement {
     static observedAttributes = ["value", "unit", "signed"];

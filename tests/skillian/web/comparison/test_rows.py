@@ -45,6 +45,12 @@ def headings(user: User) -> list[str]:
     return [each.text for each in sorted(user.find(Heading).elements, key=lambda each: each.id)]
 
 
+def grid_filters(options: dict[str, Any], name: str) -> set[str]:
+    """What the filter of A's values of a column offers."""
+    [column] = [each for each in options["columnDefs"] if each["headerName"] == name]
+    return {*column["children"][0]["filterParams"]["filterOptions"]}
+
+
 async def test_the_verdict_and_a_tab_for_each_kind_of_difference(customers: Service) -> None:
     key = await rows_compared(customers, key=["id"])
     async with viewed(lambda: comparison_view(customers, key)) as user:
@@ -70,6 +76,12 @@ async def test_the_verdict_and_a_tab_for_each_kind_of_difference(customers: Serv
         grid = by_test_id(user, "differences-grid")
         assert f"/comparisons/{key}/rows" in grid.props["options"][":datasource"]
         assert "rows are shown" in written(user)
+        options = grid.props["options"]
+        filters = {name: grid_filters(options, name) for name in ("name", "credit", "since")}
+        assert filters["name"] == {"contains", "equals", "notEqual", "blank", "notBlank"}
+        assert filters["credit"] > {"greaterThan", "lessThan", "inRange", "equals"}
+        assert filters["since"] > {"after", "before", "inRange", "equals"}
+        assert "contains" not in filters["credit"] | filters["since"]
         assert '"keys": ["id"], "values": ["name", ' in grid.props["options"][":datasource"]
         open_tab(user, "Schema")
         assert "segment" in tables(user)
@@ -129,9 +141,12 @@ async def test_rows_without_a_key_are_shown_with_their_counts(customers: Service
         await sees(user, "Rows differ")
         assert "whole rows, without a key" in written(user)
         assert tab_names(user) == ["Differences", "Change", "SQL"]
-        source = by_test_id(user, "differences-grid").props["options"][":datasource"]
-        assert '"keys": ["id", "name", ' in source
-        assert '"values": []' in source
+        options = by_test_id(user, "differences-grid").props["options"]
+        assert '"keys": ["id", "name", ' in options[":datasource"]
+        assert '"values": []' in options[":datasource"]
+        columns = [column["headerName"] for column in options["columnDefs"]]
+        assert columns[:4] == ["Class", "Rows", "id", "name"]
+        assert "more in customers_copy" in options["columnDefs"][0][":valueFormatter"]
 
 
 async def test_equal_rows_with_other_columns_are_not_equal_tables(customers: Service) -> None:
@@ -166,6 +181,8 @@ async def test_names_and_values_are_texts(customers: Service) -> None:
     result["sentences"] = [bad, bad]
     result["columns"][0] |= {"a": bad, "b": bad, "rule": bad, "type_a": bad, "largest_gap": bad}
     result["columns"][1]["a"] = bad
+    pair = result["schema"]["columns"][0]
+    result["schema"]["columns"].append({**pair, "a": {**pair["a"], "column": bad}})
     result["not_compared"] = [{"column": bad, "side": "a", "reason": bad}]
     result["proposals"] = [{"a": bad, "b": bad, "reason": bad}]
     for each in result["schema"]["differences"]:

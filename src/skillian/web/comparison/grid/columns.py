@@ -12,35 +12,45 @@ from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import StatusStyle, styles_of
 
 # These scripts are constants. Names and values reach them as data only.
-_AMOUNT = 'p => p.value === null || p.value === undefined ? "" : skillian.exact(p.value)'
+# A value is undefined where there is no row, or none that was compared.
+_NUMBER = """p => p.value === undefined ? "" : p.value === null ? "NULL"
+  : skillian.exact(p.value)"""
 _GAP = 'p => p.value === null || p.value === undefined ? "" : skillian.exact(p.value, true)'
 _PERCENT = 'p => p.value === null || p.value === undefined ? "" : skillian.percent(p.value)'
-# The same as `display.printable`: the rows come from the service unchanged.
-_PRINTABLE = r"""v => v === null ? "no value" : String(v).replace(
-  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-  c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"))"""
-_KEY = f'p => p.data === undefined ? "…" : ({_PRINTABLE})(p.value)'
+_TEXT = 'p => p.data === undefined ? "…" : skillian.shown(p.value)'
+_NO_VALUE = """p => p.value === null || p.value === "" ? "no-value" : "" """
+_STATUS = """p => ((%s)[p.value] ?? "")
+  + (p.value === "duplicate" ? ` ${p.data.rows_a} : ${p.data.rows_b}` : "")"""
 # A text and no button, since each element of a cell costs time at each scroll.
 _OPEN = "p => p.data ? 'Rows' : ''"
-_CHANGED = """p => "ag-right-aligned-cell"
+_CHANGED = """p => "ag-right-aligned-cell" + (p.value === null ? " no-value" : "")
   + (p.data && p.data.s%d !== "match" ? " changed changed-" + p.data.s%d : "")"""
 _CHANGED_TEXT = "p => p.data && p.data.s%d !== 'match' ? 'changed changed-' + p.data.s%d : ''"
 _CELL = """p => skillian.marked(p.value, p.data && p.data.s%d !== "match"
-  ? p.data["%s%d"] : undefined, p.data && p.data.rows_%s > 0)"""
+  ? p.data["%s%d"] : undefined)"""
 _UNEVEN = """p => "ag-right-aligned-cell"
   + (p.data && p.data.rows_a !== p.data.rows_b ? " changed" : "")"""
-_TEXT_TESTS = ["contains", "equals", "notEqual", "blank", "notBlank"]
-_NUMBER_TESTS = [
+_WHOLE = "p => p.valueFormatted ?? skillian.shown(p.value)"
+_PRESENCE = ("blank", "notBlank")
+_OTHER_TESTS = ("equals", "notEqual", *_PRESENCE)
+_TEXT_TESTS = ("contains", *_OTHER_TESTS)
+_NUMBER_TESTS = (
     "greaterThan",
     "greaterThanOrEqual",
     "lessThan",
     "lessThanOrEqual",
     "inRange",
-    "equals",
-    "notEqual",
-    "blank",
-    "notBlank",
-]
+    *_OTHER_TESTS,
+)
+_TIME_TESTS = ("equals", "notEqual", "after", "before", "inRange", *_PRESENCE)
+NUMBERS = frozenset({"integer", "decimal", "float"})
+"""The families of types whose values are numbers."""
+_TESTS = {
+    **dict.fromkeys(NUMBERS, _NUMBER_TESTS),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), _TIME_TESTS),
+    "boolean": _OTHER_TESTS,
+}
+"""The tests of a filter by the family of the column's type; those of texts for all others."""
 _LETTER, _LONGEST, _PHONE = 8, 24, 600
 
 
@@ -61,39 +71,56 @@ def group_columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
     ]
     return [
         *columns,
-        {"headerName": "Rows", "marryChildren": True, "children": [
-            {"headerName": name, "headerTooltip": name, "field": f"rows_{side}", "type":
-             "rightAligned", ":valueFormatter": _AMOUNT, "sortable": False, "flex": 1,
-             "minWidth": 130, ":cellClass": _UNEVEN}
-            for side, name in zip("ab", names, strict=True)
-        ]},
+        count_columns(names),
         {"headerName": "", ":valueGetter": _OPEN, "cellClass": "row-open", "sortable": False,
          "width": 76},
     ]  # fmt: skip
 
 
+def count_columns(names: Sequence[str]) -> dict[str, Any]:
+    """How many rows of both sides a group, a row or a key stands for."""
+    children: list[dict[str, Any]] = [
+        {
+            "headerName": name,
+            "headerTooltip": name,
+            "field": f"rows_{side}",
+            "type": "rightAligned",
+            ":valueFormatter": _NUMBER,
+            "sortable": False,
+            "flex": 1,
+            "minWidth": 130,
+            ":cellClass": _UNEVEN,
+        }
+        for side, name in zip("ab", names, strict=True)
+    ]
+    return {"headerName": "Rows", "marryChildren": True, "children": children}
+
+
 def status_column(styles: Mapping[Any, StatusStyle]) -> dict[str, Any]:
-    """The column of the class."""
+    """The column of the class; that of a key that is repeated has its rows on both sides."""
     labels = {key: f"{style.symbol} {style.label}" for key, style in styles.items()}
+    shown = _STATUS % json.dumps(labels)
     return {
         "headerName": "Class",
         "field": "status",
         "sortable": True,
         ":width": _width(labels.values(), 36, 130),
-        ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
-        ":tooltipValueGetter": f"p => ({json.dumps(labels)})[p.value]",
+        ":valueFormatter": shown,
+        ":tooltipValueGetter": shown,
         ":cellClass": "p => 'status-' + p.value",
     }
 
 
-def key_column(index: int, name: str) -> dict[str, Any]:
-    """A column of the key."""
+def key_column(index: int, name: str, a: str = "text", b: str = "text") -> dict[str, Any]:
+    """A column of the key; `a` and `b` are the families of its types on both sides."""
     return {
         "headerName": printable(name),
         "field": f"k{index}",
-        ":valueFormatter": _KEY,
-        "filter": "agTextColumnFilter",
-        "filterParams": _filter_options(_TEXT_TESTS),
+        ":valueFormatter": _TEXT,
+        ":cellClass": _NO_VALUE,
+        ":tooltipValueGetter": _WHOLE,
+        # Keys of different types are compared as texts.
+        **_filter(dict.fromkeys((*_TEXT_TESTS, *(_tests(a) if a == b else ())))),
         "sortable": True,
         "flex": 1,
         ":minWidth": _width((name,), 64, 110),
@@ -109,10 +136,10 @@ def _measure_columns(index: int, measure: MeasureSummary, names: Sequence[str]) 
             "headerTooltip": name,
             "field": f"{part}{index}",
             "type": "rightAligned",
-            ":valueFormatter": _GAP if part == "g" else _AMOUNT,
+            ":valueFormatter": _GAP if part == "g" else _NUMBER,
             ":cellClass": _CHANGED % (index, index),
-            "filter": "agNumberColumnFilter",
-            "filterParams": _filter_options(_NUMBER_TESTS),
+            ":tooltipValueGetter": _WHOLE,
+            **_filter(_NUMBER_TESTS),
             "sortable": True,
             "flex": 2,
             "minWidth": 120 if part == "g" else 140,
@@ -134,34 +161,37 @@ def _measure_columns(index: int, measure: MeasureSummary, names: Sequence[str]) 
 
 
 def value_columns(
-    index: int, name: str, sides: Sequence[str], *, is_amount: bool
+    index: int, name: str, sides: Sequence[str], families: Sequence[str]
 ) -> dict[str, Any]:
-    """The two sides of a column next to each other; what differs is marked."""
-    kind, tests = (
-        ("agNumberColumnFilter", _NUMBER_TESTS)
-        if is_amount
-        else ("agTextColumnFilter", _TEXT_TESTS)
-    )
-    changed = _CHANGED % (index, index) if is_amount else _CHANGED_TEXT % (index, index)
+    """The two sides of a column next to each other; what differs is marked.
+
+    Args:
+        index: Its position among the values.
+        name: Its name.
+        sides: The names of both sides.
+        families: The families of its types on both sides.
+    """
+    is_number = NUMBERS.issuperset(families)
+    changed = _CHANGED % (index, index) if is_number else _CHANGED_TEXT % (index, index)
     children: list[dict[str, Any]] = [
         {
             "headerName": side,
             "headerTooltip": side,
             "field": f"{part}{index}",
-            **({"type": "rightAligned"} if is_amount else {}),
+            **({"type": "rightAligned"} if is_number else {}),
             **(
-                {":valueFormatter": _AMOUNT}
-                if is_amount
-                else {":cellRenderer": _CELL % (index, "ba"["ab".index(part)], index, part)}
+                {":valueFormatter": _NUMBER}
+                if is_number
+                else {":cellRenderer": _CELL % (index, other, index)}
             ),
             ":cellClass": changed,
-            "filter": kind,
-            "filterParams": _filter_options(tests),
+            ":tooltipValueGetter": _WHOLE,
+            **_filter(_tests(family)),
             "sortable": True,
             "flex": 1,
             ":minWidth": _width(sides, 64, 120),
         }
-        for part, side in zip("ab", sides, strict=True)
+        for part, other, side, family in zip("ab", "ba", sides, families, strict=True)
     ]
     return {"headerName": printable(name), "marryChildren": True, "children": children}
 
@@ -175,7 +205,9 @@ def own_column(index: int, name: str, side: str) -> dict[str, Any]:
             {
                 "headerName": printable(name),
                 "field": f"o{index}",
-                ":valueFormatter": f"p => p.value === undefined ? '' : ({_PRINTABLE})(p.value)",
+                ":valueFormatter": _TEXT,
+                ":cellClass": _NO_VALUE,
+                ":tooltipValueGetter": _WHOLE,
                 "sortable": False,
                 "flex": 1,
                 "minWidth": 120,
@@ -184,5 +216,11 @@ def own_column(index: int, name: str, side: str) -> dict[str, Any]:
     }
 
 
-def _filter_options(tests: Sequence[str]) -> dict[str, Any]:
-    return {"filterOptions": list(tests), "maxNumConditions": 1, "buttons": ["apply", "reset"]}
+def _tests(family: str) -> Sequence[str]:
+    return _TESTS.get(family, _TEXT_TESTS)
+
+
+def _filter(tests: Iterable[str]) -> dict[str, Any]:
+    """A filter whose values are texts, so that numbers keep all of their digits."""
+    options = {"filterOptions": list(tests), "maxNumConditions": 1, "buttons": ["apply", "reset"]}
+    return {"filter": "agTextColumnFilter", "filterParams": options}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,10 +15,10 @@ from nicegui.events import GenericEventArguments
 
 from skillian.data.sql.values import jsonable
 from skillian.data.subjects import STATUSES
+from skillian.display import printable
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.grid.columns import group_columns
 from skillian.web.shell import text
-from skillian.web.shell.activity import show_error
 from skillian.web.shell.buttons import Button, DownloadLink
 from skillian.web.shell.elements import scroll_to
 
@@ -27,12 +28,15 @@ _HEADER = 2 * _HEADING
 _FEWEST, _MOST = 3, 16
 """How many rows the grid is high."""
 _LONGEST_ERROR = 500
+_ESCAPE = re.compile(r"\\(?=u[0-9a-f]{4})")
 # The browser decides where Tab goes; it would stop at each row.
 _LEAVE_ROWS = """() => {
   document.activeElement.closest(".ag-root")?.querySelectorAll(".ag-row[tabindex]")
     .forEach(row => row.removeAttribute("tabindex"));
   return false;
 }"""
+# The grid keeps the former height of its rows until it is scrolled, and draws as many as fitted.
+_DRAW_ROWS = "p => p.api.redrawRows()"
 _FILES = (("CSV", "csv"), ("XLSX", "xlsx"), ("Parquet", "parquet"))
 
 
@@ -125,8 +129,10 @@ class Grid:
         self._grid.options[":datasource"] = _datasource(grid, content)
 
         def failed(event: GenericEventArguments) -> None:
-            message: Any = event.args
-            show_error(str(message)[:_LONGEST_ERROR])
+            self._shown.clear()
+            with self._shown:
+                message = printable(str(cast("object", event.args))[:_LONGEST_ERROR])
+                ui.label(message).classes("fault").props("role=alert")
 
         def counted(event: GenericEventArguments) -> None:
             total: Any = event.args
@@ -209,9 +215,10 @@ class Grid:
 
 
 def _equal(value: object) -> dict[str, object]:
-    return (
-        {"type": "blank"} if value is None else {"type": "equals", "filter": str(jsonable(value))}
-    )
+    if value is None:
+        return {"type": "blank"}
+    # A filter is a text as the grid shows it, in which such a backslash is doubled.
+    return {"type": "equals", "filter": _ESCAPE.sub(r"\\\\", str(jsonable(value)))}
 
 
 def _datasource(grid: int, content: GridContent) -> str:
@@ -250,5 +257,7 @@ def _options(content: GridContent) -> dict[str, Any]:
         "ensureDomOrder": True,
         # Tab leaves the rows, however many there are; the arrow keys go from cell to cell.
         ":tabToNextCell": _LEAVE_ROWS,
+        ":onGridSizeChanged": _DRAW_ROWS,
         "tooltipShowDelay": 300,
+        "tooltipShowMode": "whenTruncated",
     }
