@@ -43,6 +43,8 @@ def test_rows_are_compared_by_key_and_the_report_is_downloaded(
 
 # Calls of the page's functions, in German, and what they return.
 SHOWN = (
+    ("numbers('1.234')", ["1.234", "1234"]),
+    ("numbers('x')", []),
     ("typed('9007199254740993')", "9007199254740993"),
     ("typed(' -1.234.567,50')", "-1234567.50"),
     ("typed('1234,5')", "1234.5"),
@@ -92,8 +94,10 @@ def test_a_filter_is_written_as_the_grid_shows_values(customers_seed: Seed, visi
         apply.click()
         expect(page.get_by_text(message)).to_be_visible()
         expect(page.get_by_role("alert")).to_have_count(int(typed in {"1.234", "x"}))
+    page.get_by_role("searchbox", name="Search the rows").fill("712,50")
+    expect(page.get_by_text("1 row is shown")).to_be_visible()
     sent = [json.loads(each)[0]["filter"] for each in wanted]
-    assert sent == [{"gt": "9007199254740993"}, {"gt": "x"}, {"gt": "699.99"}]
+    assert sent == [{"gt": "9007199254740993"}, {"gt": "x"}, {"gt": "699.99"}, {"gt": "699.99"}]
 
 
 def test_the_tool_card_shows_which_cells_differ(customers_seed: Seed, visit: Visit) -> None:

@@ -21,6 +21,7 @@ from skillian.errors import InvalidInputError, ToolError
 A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}
 B = {n: (name, amount + (n % 2), n % 5) for n, (name, amount, _) in A.items() if n % 10}
 B |= {n: ("new", Decimal(1), 1) for n in range(100, 104)}
+B[103] = ("new \u0130", Decimal(1), 1)
 
 DIFFERING = {n for n in A if n in B and A[n] != B[n]}
 EXPECTED = [*sorted(DIFFERING), *sorted({*A} - {*B}), *sorted({*B} - {*A})]
@@ -94,8 +95,11 @@ CONDITIONS: list[tuple[Page, Callable[[int], bool]]] = [
     (where("gap", "amount", 1), lambda n: n in DIFFERING),
     (where("b", "name", {"contains": "NAME"}), lambda n: n in B and "Name" in B[n][0]),
     (where("key", "id", {"lt": 20}), lambda n: n < 20),
-    (Page((), search="ew"), lambda n: n >= 100),
-    (Page((), search="'; DROP"), lambda n: n < 0),
+    (Page((), search=("ew",)), lambda n: n >= 100),
+    (Page((), search=("ew", "NAME 1")), lambda n: n >= 100 or (str(n)[0] == "1" and n % 3 == 0)),
+    (Page((), search=("'; DROP",)), lambda n: n < 0),
+    (Page((), search=("\u0130",)), lambda n: n == 103),
+    (where("b", "name", {"contains": "i\u0307"}), lambda n: n == 103),
 ]
 
 

@@ -30,6 +30,7 @@ MAX_ROWS = 1000
 MAX_COLUMNS = 1000
 MAX_FILTERS = 50
 MAX_STATUSES = 20
+MAX_SEARCHED = 10
 RowsForm = Literal["csv", "xlsx", "parquet", "jsonl"]
 MEDIA_TYPES: dict[RowsForm, str] = {
     "csv": "text/csv",
@@ -49,6 +50,7 @@ _LATER: dict[int | str, dict[str, Any]] = {
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
 RowStatus = Literal[Status, RowClass]
+SearchedText = Annotated[str, Field(max_length=1000)]
 
 
 class GroupsQuery(BaseModel):
@@ -58,7 +60,7 @@ class GroupsQuery(BaseModel):
     `column` is `key` of a dimension or key column; `a`, `b`, `gap` or `size` (its absolute amount)
     of a measure or column; `rows_a`, `rows_b`; for `order` also `status`. A filter is one of a
     comparison; for a key and a text also `{"contains": text}`. `search` is a text that the key or
-    any value contains.
+    any value contains; of several, they contain one.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -70,11 +72,14 @@ class GroupsQuery(BaseModel):
     where: Annotated[Json[list[ColumnFilter]], Field(max_length=MAX_FILTERS)] = Field(
         default_factory=list[ColumnFilter]
     )
-    search: str = Field("", max_length=1000)
+    search: Annotated[list[SearchedText], Field(max_length=MAX_SEARCHED)] = Field(
+        default_factory=list[str]
+    )
 
     def page(self, offset: int = 0, limit: int | None = None) -> Page:
         """The page that is asked for."""
-        return Page(tuple(self.status), offset, limit, self.order, tuple(self.where), self.search)
+        search = tuple(filter(None, self.search))
+        return Page(tuple(self.status), offset, limit, self.order, tuple(self.where), search)
 
 
 class RowsQuery(GroupsQuery):

@@ -37,8 +37,8 @@
     [{ month: "short", day: "numeric" }, { hour: "2-digit", minute: "2-digit" }]
       .map((options) => format(new Date(value), options, Intl.DateTimeFormat))
       .join("\n");
-  // A number as a reader writes it: plainly, or as it is shown here. Throws an error if it can be both.
-  const typed = (text) => {
+  // The plain forms of a number as a reader writes it: plainly, or as it is shown here.
+  const numbers = (text) => {
     const spaced = (part) => part.replace(/\s/g, " "); // some languages group by other blanks
     const parts = new Intl.NumberFormat(navigator.language).formatToParts(-12345.6);
     const sign = Object.fromEntries(parts.map(({ type, value }) => [type, spaced(value)]));
@@ -47,9 +47,13 @@
     const plain = ungrouped(shown).replace(sign.decimal, ".").replace(sign.minusSign, "-").replace(/^\+/, "");
     const forms = DECIMAL.test(plain) ? [exact(plain), exact(plain, true)].map(spaced) : [];
     const isShown = [...forms, ...forms.map(ungrouped)].includes(shown);
-    if (isShown && DECIMAL.test(shown) && plain !== shown)
-      throw new Error(`${shown} can be ${plain} or ${exact(shown)}: write one of these`);
-    return isShown ? plain : shown;
+    return [...new Set([...(DECIMAL.test(shown) ? [shown] : []), ...(isShown ? [plain] : [])])];
+  };
+  // The number of a filter; other texts as they are. Throws an error if it can be two numbers.
+  const typed = (text) => {
+    const [number = text.trim(), other] = numbers(text);
+    if (other) throw new Error(`${number} can be ${other} or ${exact(number)}: write one of these`);
+    return number;
   };
   const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]/u;
   const ESCAPE = /^\\u[0-9a-f]{4}/;
@@ -103,7 +107,7 @@
     );
     return cell;
   };
-  window.skillian = { exact, short, label, percent, time, tick, typed, shown, read, marked };
+  window.skillian = { exact, short, label, percent, time, tick, numbers, typed, shown, read, marked };
 
   class Shown extends HTMLElement {
     static observedAttributes = ["value", "unit", "signed"];

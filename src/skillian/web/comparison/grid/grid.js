@@ -55,7 +55,9 @@
       filter: filter(field, f),
     }));
     if (where.length) params.set("where", JSON.stringify(where));
-    if (request.context.search) params.set("search", skillian.read(request.context.search));
+    const { search } = request.context;
+    const searched = search ? [skillian.read(search), ...skillian.numbers(search)] : [];
+    new Set(searched).forEach((text) => params.append("search", text));
     return params;
   };
   // Columns are made wide enough for their first values, so that what differs is not cut off.
