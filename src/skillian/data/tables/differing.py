@@ -33,7 +33,7 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
 from skillian.data.tables.lone.columns import NONE, LoneColumns
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import ANY_DECIMAL, decimals_of, lengths_of, types_of
 from skillian.data.tables.why.results import Why
 
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
@@ -42,6 +42,7 @@ _TEXT = ColumnType("text", "VARCHAR")
 _WHOLE = sql.DUCKDB_TYPES["integer"]
 _DATED = frozenset(sql.DUCKDB_TYPES[kind] for kind in ("date", "timestamp", "timestamptz"))
 _FINE = frozenset({"TIMESTAMP_NS", "TIMESTAMPTZ_NS"})
+_PLANNED = 50  # columns whose lengths are read at once: planning time grows with their square
 _NUMBER_KINDS = frozenset({"integer", "decimal", "float"})
 
 
@@ -123,22 +124,22 @@ class DifferingRows:
         self.why: Why | None = None
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
-            (pair.a, _Cells(f"{prefix}{index}", _types(pair.cells.a, pair.cells.b)))
+            (pair.a, _Cells(f"{prefix}{index}", types_of(pair.cells.a, pair.cells.b)))
             for index, pair in enumerate(keys)
         ]
         self._values = [
             _Compared(
                 pair,
                 index,
-                _Cells(f"a{index}", _types(pair.cells.a)),
-                _Cells(f"b{index}", _types(pair.cells.b)),
+                _Cells(f"a{index}", types_of(pair.cells.a)),
+                _Cells(f"b{index}", types_of(pair.cells.b)),
             )
             for index, pair in enumerate(plan.pairs)
             if 0 < plan.keys <= index
         ]
         self._lone = lone
         self._lone_cells = [
-            _Cells(f"x{number}", _types(each.type)) for number, each in enumerate(lone.columns)
+            _Cells(f"x{number}", types_of(each.type)) for number, each in enumerate(lone.columns)
         ]
         self._chosen: Mapping[str, str] | None = None
 
@@ -295,7 +296,9 @@ class DifferingRows:
             cells += [cell for each in self._values for cell in (each.a, each.b)]
             cells += self._lone_cells
             chosen = dict.fromkeys((each.text for each in cells), "")
-            left = [(each, each.types) for each in cells if each.types]
+            sized = await self._sized([each for each in cells if each.types == ANY_DECIMAL])
+            left = [(each, sized.get(each.text, each.types)) for each in cells]
+            left = [(each, kinds) for each, kinds in left if kinds]
             while left:
                 # The time that DuckDB plans other aggregates for grows with their square.
                 tests = [
@@ -309,6 +312,16 @@ class DifferingRows:
                 left = [(each, kinds) for each, kinds in left if kinds]
             self._chosen = chosen
         return self._chosen
+
+    async def _sized(self, columns: Sequence[_Cells]) -> Mapping[str, Sequence[str]]:
+        """The types of numbers without a limit: those that hold the digits of all their texts."""
+        found: dict[str, Any] = {}
+        for start in range(0, len(columns), _PLANNED):
+            part = columns[start : start + _PLANNED]
+            lengths = [lengths_of(self._text(each), each.text) for each in part]
+            [row] = await self.ask(", ".join(lengths))
+            found |= row
+        return {each.text: decimals_of(each.text, found) for each in columns}
 
     def _fits(self, cells: _Cells, kind: str) -> str:
         """An expression that is NULL unless a text is a value of a type.
@@ -385,17 +398,3 @@ def _column_type(cells: _Cells, types: Mapping[str, str]) -> ColumnType:
     kind = next((kind for kind, each in sql.DUCKDB_TYPES.items() if each == cells.types[0]), "")
     scale = int(name.rstrip(")").rpartition(",")[2]) if name.startswith("DECIMAL") else 0
     return ColumnType(cast("Kind", kind or "decimal"), name, scale)
-
-
-def _types(*cells: CellType) -> Sequence[str]:
-    """The types that the texts of these cells may be read as, best first; none for texts."""
-    kinds = {each.kind for each in cells}
-    if kinds <= {"integer", "decimal"} and "decimal" in kinds:
-        scales = [each.scale for each in cells if each.scale is not None]
-        return [f"DECIMAL(38, {max(scales)})"] if len(scales) == len(cells) else []
-    name = sql.DUCKDB_TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
-    if name == _WHOLE:
-        return [name, "DECIMAL(38, 0)"]
-    if any(each.nanos for each in cells) and name:
-        return [name, f"{name}_NS"]
-    return [name] if name else []

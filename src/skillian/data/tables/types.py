@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlglot import exp
 
@@ -106,6 +106,9 @@ DIGITS = {
 }
 """The digits of texts that are numbers, before and after the point."""
 
+ANY_DECIMAL = ["DECIMAL"]
+"""The types of a number without a limit, whose digits are those of its values."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellType:
@@ -162,6 +165,32 @@ def type_of_texts(kind: CellKind, digits: int, scale: int) -> str:
     if not scale and digits < _BIGINT_DIGITS:
         return "BIGINT"
     return f"DECIMAL({sql.MAX_DIGITS},{scale})" if digits + scale <= sql.MAX_DIGITS else ""
+
+
+def types_of(*cells: CellType) -> Sequence[str]:
+    """The types that the texts of these cells may be read as, best first; none for texts."""
+    kinds = {each.kind for each in cells}
+    if kinds <= {"integer", "decimal"} and "decimal" in kinds:
+        scales = [each.scale for each in cells if each.scale is not None]
+        return [f"DECIMAL(38, {max(scales)})"] if len(scales) == len(cells) else ANY_DECIMAL
+    name = sql.DUCKDB_TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+    if name == "BIGINT":
+        return [name, "DECIMAL(38, 0)"]
+    if any(each.nanos for each in cells) and name:
+        return [name, f"{name}_NS"]
+    return [name] if name else []
+
+
+def lengths_of(text: str, name: str) -> str:
+    """The aggregates of DuckDB that `decimals_of` reads by this name."""
+    lengths = (template.replace("(v,", f"({text},") for template in DIGITS.values())
+    return ", ".join(f"{each} AS {part}_{name}" for part, each in zip(DIGITS, lengths, strict=True))
+
+
+def decimals_of(name: str, found: Mapping[str, Any]) -> Sequence[str]:
+    """The type that holds the digits of all texts of a number without a limit, or none."""
+    digits, scale = found[f"digits_{name}"] or 0, found[f"scale_{name}"] or 0
+    return [f"DECIMAL({sql.MAX_DIGITS}, {scale})"] if digits + scale <= sql.MAX_DIGITS else []
 
 
 def _other(written: str, name: str) -> CellType:

@@ -294,6 +294,16 @@ async def test_a_key_that_is_repeated_has_no_cells(tmp_path: Path) -> None:
     ]
 
 
+async def test_numbers_without_a_limit_are_numbers(store: Store) -> None:
+    tables = [f"CREATE TABLE {each} (id numeric, x numeric, y numeric)" for each in "ab"]
+    rows = "INSERT INTO a VALUES (9, 9, 'NaN'), (10, 10.25, 1e40), (-1.5, NULL, 0)"
+    url = store("postgres", *tables, rows, "INSERT INTO b VALUES (9, 1)")
+    _, found, _ = await kept(f"{url}#a", f"{url}#b", key=("id",))
+    shown = sorted((row["id"], row["x a"], row["y a"]) for row in found)
+    wanted = [("-1.5", None, "0"), ("9.0", "9.00", "NaN"), ("10.0", "10.25", f"{10**40}")]
+    assert [tuple(each and str(each) for each in row) for row in shown] == wanted
+
+
 async def test_a_column_that_cannot_be_read_is_left_out(store: Store, tmp_path: Path) -> None:
     a = store(
         "sqlite",
