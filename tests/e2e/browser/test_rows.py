@@ -42,7 +42,7 @@ def test_rows_are_compared_by_key_and_the_report_is_downloaded(
 
 
 # Calls of the page's functions, in German, and what they return.
-SHOWN = (
+SHOWN: tuple[tuple[str, object], ...] = (
     ("numbers('1.234')", ["1.234", "1234"]),
     ("numbers('x')", []),
     ("typed('9007199254740993')", "9007199254740993"),

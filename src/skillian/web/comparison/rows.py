@@ -73,11 +73,7 @@ def _styles(result: RowsResult) -> Mapping[str, tuple[str, StatusStyle]]:
 
     Without a key, a row that one side has more often may be in both.
     """
-    names = _names(result)
-    styles = dict(styles_of(names))
-    if not result["key"]["columns"]:
-        for status, name in zip(("missing_in_b", "missing_in_a"), names, strict=True):
-            styles[status] = replace(styles[status], label=printable(f"more in {name}"))
+    styles = styles_of(_names(result), "only" if result["key"]["columns"] else "more")
     return {
         "matched": ("match", replace(styles["match"], label="matched")),
         "differing": ("major_diff", replace(styles["major_diff"], label="differing", symbol="≠")),

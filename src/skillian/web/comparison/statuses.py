@@ -41,11 +41,11 @@ STATUS_STYLES: Mapping[Status, StatusStyle] = MappingProxyType(
 """The style of each class, in the order in which they are shown."""
 
 
-def styles_of(names: tuple[str, str]) -> Mapping[Status, StatusStyle]:
-    """The styles, of which the labels have the names of both sides."""
+def styles_of(names: tuple[str, str], word: str = "only") -> Mapping[Status, StatusStyle]:
+    """The styles, of which the labels have the names of both sides: what `word` is in them."""
     only = {"missing_in_b": names[0], "missing_in_a": names[1]}
     return {
-        status: replace(style, label=printable(f"only in {only[status]}"))
+        status: replace(style, label=printable(f"{word} in {only[status]}"))
         if status in only
         else style
         for status, style in STATUS_STYLES.items()
