@@ -98,8 +98,6 @@ _CHANGES: dict[type[exp.Expr], Change] = {
     # SIGN returns a binary float in Spark.
     exp.Sign: "CASE WHEN v > 0 THEN 1 WHEN v < 0 THEN -1 WHEN v = 0 THEN 0 END",
     exp.StrToTime: _str_to_time,
-    # That of 64-bit numbers fails beyond 64 bits.
-    exp.Sum: "SUM(v * CAST(1 AS DECIMAL(1, 0)))",
     exp.TimeToStr: _time_to_str,
     # Spark would turn the German sharp s into two letters.
     exp.Upper: "UPPER(REPLACE(v, 'ß', 'ẞ'))",

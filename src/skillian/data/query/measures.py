@@ -50,6 +50,8 @@ _CODE_OF_NAN = f"(CASE WHEN v = {_NAN} THEN 2 END)"
 _ROUNDED = "SIGN(s) * ((2 * ABS(s) + NULLIF(n, 0)) DIV (2 * NULLIF(n, 0)))"
 # Types of whole numbers whose sum DuckDB returns as a binary float.
 _INEXACT_SUMS = frozenset({"UHUGEINT"})
+_BIGINT_SUMS = frozenset({"spark", "databricks"})
+"""The dialects in which a sum of 64-bit numbers has 64 bits, and fails beyond them."""
 
 
 def result_scale(term: MeasureTerm) -> int:
@@ -172,6 +174,8 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
         return term
     if term.type.kind == "decimal" and dialect == "postgres":
         return replace(term, may_be_nan=True)
+    if dialect in _BIGINT_SUMS and term.type.sql == "bigint":
+        return replace(term, value=sql.decimal(term.value, 0))
     if term.type.kind == "float" and dialect in floats.EXACT:
         return await _decimal_of(source, term, where)
     if term.type.kind == "text" and await is_empty(source, term.value):
