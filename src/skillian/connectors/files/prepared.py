@@ -92,7 +92,7 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
     marked = _encoding(path)
     encoding = options.encoding or marked
     if marked and not codecs.lookup(encoding).name.startswith("utf-16"):
-        raise QueryError(f"{path.name}: it begins with the mark of UTF-16; state no encoding")
+        raise QueryError(f"{path.name}: it begins with the mark of UTF-16; leave out the encoding")
     is_json = suffix_of(path) in JSON
     is_plain = path.suffix.lower() != PACKED and encoding in _UTF8
     before, delimiter = _before_header(path, options, encoding)
@@ -125,7 +125,7 @@ def _encoding(path: Path) -> str:
 
 
 def _undecodable(path: Path, encoding: str) -> str:
-    """The line, and the byte in it, that is not in an encoding."""
+    """Where a file is not in an encoding: its line, and the byte."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
     with _opened(path) as file:

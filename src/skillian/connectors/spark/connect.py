@@ -38,7 +38,7 @@ from skillian.connectors.spark.rows import (
 )
 from skillian.errors import QueryError, UnavailableError, missing_extra
 
-# gRPC would write to standard error; what it has to say is in its errors.
+# gRPC would write its log to standard error; its errors say the same.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 _DESCRIBED_AT_ONCE = 8
 _TRIES = 5
@@ -49,10 +49,10 @@ _DATABASE = re.compile(r";database=([^;]*)")
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     # Otherwise a product of more than 38 digits loses its last ones.
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
-    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.session.timeZone": "UTC",
 }

@@ -282,14 +282,24 @@ def registry_of(
     return SourceRegistry(definitions, folder, undeclared)
 
 
+def options_of(url: str) -> list[tuple[str, str]]:
+    """The options of a URL and their values; those of Spark Connect are in its path.
+
+    Raises:
+        ValueError: The URL is malformed.
+    """
+    parts = urlsplit(url)
+    in_path = parse_qsl(parts.path, separator=";") if scheme(url) == "sc" else []
+    return parse_qsl(parts.query) + in_path
+
+
 def connection_name(url: str) -> str:
     """A name for the connection: that of the file, folder or database in its URL."""
     try:
-        path = urlsplit(url).path
+        options = dict(options_of(url))
+        path = options.get("database", "") if scheme(url) == "sc" else urlsplit(url).path
     except ValueError:
         path = ""
-    if scheme(url) == "sc":  # its path has all parameters, such as a token
-        path = dict(parse_qsl(path, separator=";")).get("database", "")
     stem = Path(path).stem
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import yaml
 
 from skillian.connectors import PATHS, scheme
 from skillian.data.declare.definitions import Definition
 from skillian.data.declare.infer import Inferred, InferredSource
-from skillian.data.declare.sources import VARIABLE
+from skillian.data.declare.sources import VARIABLE, options_of
 
 _ENDLESS = 1_000_000
 _NO_SECRETS = ("database", "use_ssl")
@@ -33,13 +33,10 @@ def secret_variable(connection: str, url: str) -> str | None:
 def has_secret(url: str) -> bool:
     """Whether a URL has a password, or a value of an option, that is not a variable."""
     try:
-        parts = urlsplit(url)
-        options = parse_qsl(parts.query)
-        if scheme(url) == "sc":
-            options += parse_qsl(parts.path.removeprefix("/"), separator=";")
+        values = [value for name, value in options_of(url) if name not in _NO_SECRETS]
+        values.append(urlsplit(url).password or "")
     except ValueError:
         return True
-    values = [parts.password or "", *(value for name, value in options if name not in _NO_SECRETS)]
     return any(VARIABLE.sub("", value) for value in values)
 
 

@@ -42,7 +42,7 @@ STATUS_STYLES: Mapping[Status, StatusStyle] = MappingProxyType(
 
 
 def styles_of(names: tuple[str, str], word: str = "only") -> Mapping[Status, StatusStyle]:
-    """The styles, of which the labels have the names of both sides: what `word` is in them."""
+    """The styles, labelled with the names of both sides: what is `word` (only, more) in one."""
     only = {"missing_in_b": names[0], "missing_in_a": names[1]}
     return {
         status: replace(style, label=printable(f"{word} in {only[status]}"))
