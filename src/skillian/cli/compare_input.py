@@ -54,7 +54,7 @@ _VALUE = re.compile(
 )
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PERCENT = Decimal(100)
-_DECIMAL_COMMA = re.compile(r"(?<![\d.])\d+,\d+(?![\d.])")
+_DECIMAL_COMMA = re.compile(r"(?<![\d.])(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+),\d+(?![\d.])")
 _TEST = re.compile(
     rf'(?P<name>\s*"{IN_QUOTES}"\s*|\s*[^<>!="\s][^<>!=]*)'
     r"(?P<operator>>=|<=|<>|!=|==|>|<|=)(?P<value>.*)",

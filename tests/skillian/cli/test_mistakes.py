@@ -43,6 +43,7 @@ def _files(tmp_path: Path) -> None:
         (("a.csv", "b.csv", "--rule", "precision=week"), "it is not one of 'day', 'hour'"),
         (("files:////{folder}#../a.csv", "b.csv"), "'../a.csv' is not the name of a table"),
         (("a.csv", "b.csv", "--rule", "0,01"), "write a decimal point"),
+        (("a.csv", "b.csv", "--rule", "v:factor=1.000,50"), "write a decimal point"),
         (("a.csv", "b.csv", "--rule", "v:factor=1,19"), "write a decimal point"),
         (("a.csv", "b.csv", "--rule", "0,5%"), "write a decimal point"),
         (("a.csv", "b.csv", "--rule", "v:0.01", "--rule", "v:20"), "'v:20' states again"),
