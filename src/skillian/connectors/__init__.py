@@ -44,6 +44,7 @@ class Engine:
         title: Its name in texts.
         schemes: The schemes of its URLs.
         dialect: The sqlglot dialect of its statements.
+        query_dialect: That of hand-written queries; empty if it is the same.
         connector: Module and class, as in `mysql.connector:MySQLConnector`.
         rules: The module whose `adapt` changes what sqlglot does not translate itself.
         extra: The extra that installs its driver.
@@ -59,6 +60,7 @@ class Engine:
     extra: str = "skillian"
     drivers: tuple[str, ...] = ()
     is_tried: bool = True
+    query_dialect: str = ""
 
     @property
     def label(self) -> str:
@@ -157,6 +159,7 @@ ENGINES = (
         dialect="duckdb",
         connector="sqlite.connector:SQLiteConnector",
         rules="duckdb.statement",
+        query_dialect="sqlite",
     ),
 )
 """The databases that this package reads."""

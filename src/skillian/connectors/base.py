@@ -310,6 +310,21 @@ Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]
 
 
 @runtime_checkable
+class EvaluatesQueries(Protocol):
+    """A connector whose database evaluates hand-written queries, and another all else."""
+
+    query_dialect: str
+    """The sqlglot dialect of these queries."""
+
+    async def view(self, query: str) -> Table:
+        """The rows of a query as a table that statements can read.
+
+        Raises `QueryError` for what the database refuses, and for two columns of one name.
+        """
+        ...
+
+
+@runtime_checkable
 class HoldsState(Protocol):
     """A connector whose database shows several statements the same state."""
 

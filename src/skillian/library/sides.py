@@ -12,13 +12,12 @@ from pydantic import ValidationError
 
 from skillian.connectors import Connector
 from skillian.connectors.base import Table
-from skillian.connectors.dialects import compile_sql
 from skillian.connectors.frames import Frame, FramesConnector
 from skillian.data.declare.definitions import reason_of
 from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.named import named_tables, with_options
+from skillian.data.query.queries import admitted_query, rows_of_query
 from skillian.data.query.relation import SourceOfTable, connection_of, free_name, from_here
-from skillian.data.sql.admission import admit_query
 from skillian.errors import InvalidInputError
 from skillian.library.frames import frame_of, is_frame
 from skillian.settings import Settings
@@ -125,8 +124,8 @@ async def _with_sql(
     connection = connection_of(url, registry)
     async with Connections(registry_of({connection: url}, {}, Path())) as opened:
         connector = opened.get(connection)
-        query = admit_query(side.statement, connector.dialect)
-        columns = await connector.describe(compile_sql(query, connector.dialect))
+        query = admitted_query(side.statement, connector)
+        _, columns = await rows_of_query(query, side.statement, connector, name)
     source = as_source(connection, Table("", name, columns))
     source = source.model_copy(update={"table": None, "query": side.statement})
     return registry.with_tables({connection: url}, {name: source})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -293,6 +295,14 @@ def test_two_queries_of_one_database_are_compared_in_it(tmp_path: Path) -> None:
     assert url not in repr(a)
     sums = skillian.compare(a, b, measures="id", by="v")
     assert sums.counts["missing_in_b"] == 1
+
+
+def test_a_query_of_sqlite_is_evaluated_by_sqlite(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop:
+        shop.execute("CREATE TABLE t AS SELECT 1 AS id, 'Ann' AS n UNION SELECT 2, 'ANN'")
+    url = f"sqlite:///{tmp_path / 'shop.sqlite'}"
+    query = skillian.sql("SELECT id FROM t WHERE n LIKE 'Ann'", url)
+    assert skillian.compare(query, _arrow.table({"id": [1, 2]}), key="id").equal
 
 
 def test_texts_that_a_collation_finds_equal_are_different(tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
 """SQLite: the columns that a statement reads are copied into DuckDB, which runs the statement.
 
+SQLite itself evaluates hand-written queries; their columns are copied like those of views.
+
 SQLite has no decimals, and allows any type in any column. In the copy every value has its declared
 type, exactly, or the statement fails and names the value. The copy is kept until the file changes.
 """
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from sqlglot import exp
@@ -19,6 +24,7 @@ from skillian.connectors.base import (
     TIMEOUT_SECONDS,
     ColumnType,
     Table,
+    columns_by_name,
     path_of,
     same_version,
 )
@@ -41,6 +47,7 @@ _REASONS = (
 )
 """What parts of SQLite's messages mean."""
 _BATCH = "rows to copy"
+_NUMBERED = re.compile(r":\d+$")  # as SQLite names the second of two columns of one name
 
 
 class _Copy:
@@ -50,6 +57,7 @@ class _Copy:
         self.engine = engine
         self.version: Version | None = None
         self.tables: tuple[Table, ...] = ()
+        self.queries: Mapping[str, str] = {}
         self.columns: dict[str, tuple[str, ...]] = {}
         self.users = 0
 
@@ -64,6 +72,7 @@ class SQLiteConnector(EngineConnector):
     """
 
     keeps_catalog = True
+    query_dialect = "sqlite"
 
     def __init__(self, path: Path, name: str, timeout: float = TIMEOUT_SECONDS) -> None:
         self._name = name
@@ -72,6 +81,7 @@ class SQLiteConnector(EngineConnector):
         self._file = SQLiteFile(path)
         self._reading = asyncio.Lock()
         self._copy: _Copy | None = None
+        self._queries: dict[str, str] = {}
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
@@ -82,9 +92,24 @@ class SQLiteConnector(EngineConnector):
         """All tables and views; the columns of a broken view raise `QueryError`."""
         return await self._read(lambda _: self._file.tables())
 
+    async def view(self, query: str) -> Table:
+        """The rows of a query in SQLite's SQL as a table that statements can read.
+
+        Raises `QueryError` for what SQLite refuses, and for two columns of one name.
+        """
+        name = f"query {sha256(query.encode()).hexdigest()[:12]}"
+        view = await self._read(lambda _: self._file.of_query(name, query), {name: query})
+        known = {each.casefold() for each in view.columns}
+        for each in view.columns:
+            base = _NUMBERED.sub("", each)
+            if base != each and base.casefold() in known:
+                columns_by_name([(base, view.columns[each])] * 2)
+        self._queries[name] = query
+        return view
+
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT without parameters, without copying any rows."""
-        tables = await self.catalog()
+        tables = await self._read(lambda _: self._file.tables(), {**self._queries})
         named = used_columns(statement, tables)
         engine = self._engine()
 
@@ -108,9 +133,11 @@ class SQLiteConnector(EngineConnector):
     async def _version(self) -> Version:
         return await self._read(lambda version: version)
 
-    async def _read(self, read: Callable[[Version], T]) -> T:
+    async def _read(
+        self, read: Callable[[Version], T], queries: Mapping[str, str] = MappingProxyType({})
+    ) -> T:
         def work() -> T:
-            with self._file.snapshot() as version:
+            with self._file.snapshot(queries) as version:
                 return read(version)
 
         async with self._reading:
@@ -145,13 +172,15 @@ class SQLiteConnector(EngineConnector):
 
     async def _fill(self, copy: _Copy, statement: str) -> bool:
         """Copy the missing columns; returns False if the file has changed since the copy began."""
+        queries = {**self._queries}
 
         def work(cursor: Cursor) -> bool:
-            with self._file.snapshot() as version:
-                if copy.version is None:
-                    copy.version, copy.tables = version, self._file.tables()
-                elif copy.version != version:
+            with self._file.snapshot(queries) as version:
+                if copy.version not in (None, version):
                     return False
+                if copy.version is None or copy.queries != queries:
+                    copy.tables = self._file.tables()
+                copy.version, copy.queries = version, queries
                 self._add(copy, used_columns(statement, copy.tables), cursor)
             return True
 

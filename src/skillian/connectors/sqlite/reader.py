@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ SCHEMA = "main"
 _TABLES = """
 SELECT name, type FROM sqlite_master
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+UNION ALL SELECT name, type FROM sqlite_temp_master
 ORDER BY name
 """
 _COLUMNS = """
@@ -57,14 +59,20 @@ class SQLiteFile:
         self._identity: Version = ()
 
     @contextmanager
-    def snapshot(self) -> Generator[Version]:
+    def snapshot(self, queries: Mapping[str, str] = MappingProxyType({})) -> Generator[Version]:
         """Read everything within from one moment; yields a version that changes with the file.
 
-        Raises `sqlite3.Error` or `OSError`, like all methods.
+        Within, each of `queries` is a view of its name. Raises `sqlite3.Error` or `OSError`, like
+        all methods.
         """
         connection = self._opened()
         connection.execute("BEGIN")
         try:
+            connection.execute("PRAGMA query_only = OFF")  # the file itself is read only
+            for name, query in queries.items():
+                view = exp.to_identifier(name, quoted=True).sql("sqlite")
+                connection.execute(f"CREATE TEMP VIEW {view} AS {query}")
+            connection.execute("PRAGMA query_only = ON")
             (schema,) = connection.execute("PRAGMA schema_version").fetchone()
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
             (data,) = connection.execute("PRAGMA data_version").fetchone()
@@ -77,6 +85,11 @@ class SQLiteFile:
         return tuple(
             self._table(name, is_view=kind == "view") for name, kind in self._execute(_TABLES)
         )
+
+    def of_query(self, name: str, query: str) -> Table:
+        """The view of a snapshot's query; raises `sqlite3.Error` if SQLite cannot run it."""
+        self._execute(f"EXPLAIN {query}")
+        return self._table(name, is_view=True)
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Yield these columns of all rows of a table, in batches."""

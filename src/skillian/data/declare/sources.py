@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import SecretStr
 
-from skillian.connectors import PATHS, Connector, connect, dialect_of, scheme, schemes
+from skillian.connectors import PATHS, Connector, connect, dialect_of, engine_of, scheme, schemes
 from skillian.connectors.base import path_of
 from skillian.data.declare.definitions import ComparisonSettings, Source, SourcesFile
 from skillian.data.sql.admission import admit_expression, admit_query
@@ -97,15 +97,21 @@ def _check_source(
             line = document.line_of((*path, kind, logical))
             document.fault(line, f"`{logical}` has the same name as `{other}`", "rename one")
     url = definitions.connections.get(source.connection)
-    dialect = dialect_of(scheme(url.get_secret_value())) if url else None
+    kind = scheme(url.get_secret_value()) if url else ""
+    dialect = dialect_of(kind) if kind else None
     if dialect is not None:
-        _check_sql(path, source, dialect, document)
+        engine = engine_of(kind)
+        of_query = (engine.query_dialect if engine else "") or dialect
+        _check_sql(path, source, (dialect, of_query), document)
 
 
-def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: YamlDocument) -> None:
+def _check_sql(
+    path: tuple[str, ...], source: Source, dialects: tuple[str, str], document: YamlDocument
+) -> None:
+    dialect, of_query = dialects
     if source.query is not None:
         try:
-            admit_query(source.query, dialect)
+            admit_query(source.query, of_query)
         except QueryError as error:
             document.fault(document.line_of((*path, "query")), f"`query`: {error}")
     for name, measure in source.measures.items():

@@ -15,7 +15,8 @@ from skillian.data import sql
 from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.dimensions import DimensionBuilder
-from skillian.data.sql.admission import admit_expression, admit_query
+from skillian.data.query.queries import admitted_query, rows_of_query
+from skillian.data.sql.admission import admit_expression
 from skillian.data.sql.values import StatementEngine, python_rows
 from skillian.errors import QueryError, UnknownNameError, nearest
 from skillian.tasks import SingleFlight
@@ -220,13 +221,13 @@ async def _bound(
         table = find_table(f"source {name}", definition.table, tables)
         relation = sql.relation(table, _ROWS)
         return BoundSource(name, definition, connector, relation, table.columns, table)
-    query = admit_query(definition.query or "", connector.dialect)
+    text = definition.query or ""
+    query = admitted_query(text, connector)
     read = _tables_of(name, query, tables)
-    columns = await connector.describe(compile_sql(query, connector.dialect))
+    rows, columns = await rows_of_query(query, text, connector, _ROWS)
     engine = next((table.engine for table in tables.values()), "")
     inferred = any(table.inferred for table in read)
     table = Table("", name, columns, engine=engine, inferred=inferred)
-    rows = query.subquery(sql.name(_ROWS))
     return BoundSource(name, definition, connector, rows, columns, table)
 
 

@@ -82,6 +82,16 @@ _FUNCTIONS = frozenset(
     }
 )  # fmt: skip
 """Functions that sqlglot has no class for, and whose value depends on their arguments alone."""
+_OF_SQLITE = frozenset({exp.Collate, exp.Date, exp.Glob, exp.HexString, exp.Log, exp.Typeof,
+                        exp.Unhex, exp.Unicode})  # fmt: skip
+_TIMES_OF_SQLITE = frozenset(
+    {"date", "datetime", "julianday", "strftime", "time", "timediff", "unixepoch"}
+)
+_FUNCTIONS_OF_SQLITE = _TIMES_OF_SQLITE | frozenset(
+    {"json", "likely", "octet_length", "quote", "total", "unlikely", "zeroblob"}
+)
+_LOCAL = frozenset({"localtime", "subsec", "subsecond", "utc"})
+"""What else SQLite's functions read as the present, or by the settings of this machine."""
 _BY_POSITION = (exp.FirstValue, exp.Lag, exp.LastValue, exp.Lead, exp.NthValue, exp.Ntile,
                 exp.RowNumber)  # fmt: skip
 _REWRITTEN = frozenset({"databricks", "mysql", "spark"})
@@ -207,28 +217,39 @@ def _admit(tree: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> 
                 " depend on nothing but the rows that it reads: not on files, settings, the time or"
                 " chance; leave it out, or compute it in a view or a table of the database"
             )
-        if _reads_a_time(node) and (present := _present(node)):
+        if _reads_a_time(node) and (present := _present(node, dialect)):
             raise QueryError(f"{present} is not allowed as a time in hand-written SQL")
 
 
 def _is_admitted(node: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> bool:
+    is_sqlite = dialect == "sqlite" and allowed is _QUERY
     if isinstance(node, exp.Anonymous):
-        return allowed is _QUERY and node.name.lower() in _FUNCTIONS
+        known = _FUNCTIONS | _FUNCTIONS_OF_SQLITE if is_sqlite else _FUNCTIONS
+        return allowed is _QUERY and node.name.lower() in known
     if isinstance(node, exp.RegexpLike) and dialect in _REWRITTEN:
         return False
     if isinstance(node, exp.Dot) and dialect == "postgres":
         return False  # it reads `(x).f` as f(x), of any function
-    return type(node) in allowed
+    return type(node) in allowed or (is_sqlite and type(node) in _OF_SQLITE)
 
 
 def _reads_a_time(node: exp.Expr) -> bool:
     if isinstance(node, exp.Cast):  # or one that gives NULL
         return node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
-    return isinstance(node, _TIMES)
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in _TIMES_OF_SQLITE
+    return isinstance(node, (*_TIMES, exp.Date))
 
 
-def _present(node: exp.Expr) -> str:
+def _present(node: exp.Expr, dialect: str) -> str:
     """The text in a tree that means the time of the statement; empty if there is none."""
-    texts = (each.sql() for each in node.find_all(exp.Literal) if each.is_string)
+    texts = [each.sql() for each in node.find_all(exp.Literal) if each.is_string]
+    present = _PRESENT
+    if dialect == "sqlite":
+        if not any(node.iter_expressions()):
+            return node.sql(dialect)
+        # A quoted name that no column has is a text.
+        texts += [each.sql() for each in node.find_all(exp.Identifier) if each.args.get("quoted")]
+        present = _PRESENT | _LOCAL
     words = ((text, _WORD.findall(text.casefold())) for text in texts)
-    return next((text for text, found in words if not _PRESENT.isdisjoint(found)), "")
+    return next((text for text, found in words if not present.isdisjoint(found)), "")

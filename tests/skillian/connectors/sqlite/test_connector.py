@@ -16,7 +16,8 @@ from skillian.connectors.base import ColumnType, Declaration, Table
 from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.connectors.sqlite.reader import SQLiteFile, used_columns
 from skillian.connectors.sqlite.types import UnfitError, array_of, declared_type
-from skillian.errors import QueryError
+from skillian.data.sql.admission import admit_query
+from skillian.errors import QueryError, UnreadableColumnError
 
 
 @pytest.fixture
@@ -119,6 +120,72 @@ async def test_a_value_that_does_not_fit_its_type_is_named(
         await connector.run('SELECT "a b" FROM t', {})
     assert f"table 't', column 'a b' holds {shown}, which is not exactly" in str(refused.value)
     assert await rows(connector, "SELECT c FROM t") == [("1",)]
+
+
+async def view_rows(connector: SQLiteConnector, query: str) -> list[Any]:
+    view = await connector.view(query)
+    return await rows(connector, f'SELECT * FROM "{view.schema}"."{view.name}" ORDER BY 1')  # noqa: S608 - ours
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("SELECT id FROM t WHERE n LIKE 'Ann'", [(1,), (2,)]),
+        ("SELECT id FROM t WHERE n = 'Ann'", [(1,)]),
+        ("SELECT id FROM t WHERE n = 'ANN'", [(2,)]),
+        ("SELECT id / 2 AS h, MAX(id, 2) AS m FROM t; -- half", [(0, 2), (1, 2)]),
+        ("SELECT 0.1 + 0.2 AS f", [(0.1 + 0.2,)]),
+        ("SELECT CAST(v AS TEXT) AS v FROM t", [("7",), ("x",)]),
+        ("SELECT v || '' AS v, TYPEOF(v) AS [of] FROM t", [("7", "integer"), ("x", "text")]),
+        ("SELECT DATETIME(86400, 'unixepoch') AS d", [("1970-01-02 00:00:00",)]),
+        ("SELECT n FROM t ORDER BY w, n LIMIT 1", [("ANN",)]),
+    ],
+)
+async def test_a_query_is_evaluated_by_sqlite(
+    connector: SQLiteConnector, path: Path, query: str, found: list[Any]
+) -> None:
+    write(
+        path,
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT, v INTEGER, w INTEGER);"
+        "INSERT INTO t VALUES (1, 'Ann', 7, 1), (2, 'ANN', 'x', NULL)",
+    )
+    admit_query(query, connector.query_dialect)
+    assert await rows(connector, "SELECT COUNT(w) FROM t") == [(1,)]
+    assert await view_rows(connector, query) == found
+    assert [each.name for each in await connector.catalog()] == ["t"]
+
+
+async def test_a_query_is_read_again_when_the_file_has_changed(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1)")
+    query = "SELECT a + 1 AS b FROM t"
+    assert await view_rows(connector, query) == [(2,)]
+    write(path, "UPDATE t SET a = 'x'")
+    assert await view_rows(connector, query) == [(1,)]
+    await connector.aclose()
+    assert await view_rows(connector, query) == [(1,)]
+    with pytest.raises(UnreadableColumnError):
+        await view_rows(connector, "SELECT a FROM t")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT a, b AS A FROM t", "two columns named 'A'"),
+        ("SELECT c FROM t", "no such column: c"),
+        ("SELECT GREATEST(a, 1) AS a FROM t", "no such function"),
+        ("SELECT a FROM t QUALIFY a", "syntax error"),
+    ],
+)
+async def test_a_query_that_sqlite_refuses(
+    connector: SQLiteConnector, path: Path, query: str, reason: str
+) -> None:
+    write(path, 'CREATE TABLE t (a INT, b INT, "x:1" INT, "x:2" INT)')
+    with pytest.raises(QueryError, match=reason):
+        await connector.view(query)
+    view = await connector.view("SELECT * FROM t")
+    assert [*view.columns] == ["a", "b", "x:1", "x:2"]
 
 
 async def test_what_has_been_copied_is_kept_until_the_file_changes(

@@ -186,6 +186,33 @@ def test_what_postgres_reads_as_a_call_or_the_present_is_refused(text: str) -> N
         admit_query(text, "postgres")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("RANDOM()", "RANDOMBLOB(3)", "LOAD_EXTENSION('x')", "CHANGES()", "CURRENT_TIMESTAMP"),
+        *("DATE()", "DATETIME()", "JULIANDAY()", "TIME('now')", "UNIXEPOCH('subsec')"),
+        *("DATE(a, 'localtime')", "DATETIME(a, 'utc')", "STRFTIME('%s', 'now', '1 day')"),
+        *('DATE("now")', "STRFTIME('%s')"),
+    ],
+)
+def test_what_sqlite_reads_as_the_present_or_chance_is_refused(text: str) -> None:
+    with pytest.raises(QueryError, match="not allowed"):
+        admit_query(f"SELECT {text} AS v FROM t", "sqlite")  # noqa: S608 - written above
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("DATE(a, '+1 day')", "DATETIME(a, 'unixepoch')", "JULIANDAY(a)", "STRFTIME('%Y', a, b)"),
+        *("TYPEOF(a)", "a GLOB 'x*'", "a COLLATE NOCASE", "HEX(x'00')", "TOTAL(a)", "LOG10(a)"),
+    ],
+)
+def test_functions_of_sqlite_are_admitted_only_there(text: str) -> None:
+    admit_query(f"SELECT {text} AS v FROM t", "sqlite")  # noqa: S608 - written above
+    with pytest.raises(QueryError):
+        admit_expression(text, "sqlite")
+
+
 @pytest.mark.parametrize("dialect", ["clickhouse", "spark"])
 def test_the_first_value_of_no_order_is_refused(dialect: str) -> None:
     with pytest.raises(QueryError, match="no ORDER BY in a window"):
