@@ -9,8 +9,16 @@ type, exactly, or the statement fails and names the value. The copy is kept unti
 import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Coroutine,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -41,12 +49,18 @@ T = TypeVar("T")
 _UNREADABLE = (
     "its database cannot be opened or read; check that the file is there and is a SQLite database"
 )
+_JOURNAL = (
+    "a program that wrote to its database has died, and its file -journal (or -wal) has to be"
+    " applied first; open the database once with a program that may write, such as sqlite3"
+)
 _REASONS = (
     ("unable to open", _UNREADABLE),
+    ("readonly", _JOURNAL),
     ("locked", "another program writes to its database; try again when that has ended"),
 )
 """What parts of SQLite's messages mean."""
 _BATCH = "rows to copy"
+_NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(.*)' with text '(.*)'", re.DOTALL)
 _NUMBERED = re.compile(r":\d+$")  # as SQLite names the second of two columns of one name
 
 
@@ -196,8 +210,9 @@ class SQLiteConnector(EngineConnector):
             if new:
                 added[table.name] = (*present, *new)
                 _create(cursor, table, added[table.name])
-                for rows in self._file.rows(table.name, added[table.name]):
-                    _insert(cursor, table, added[table.name], rows)
+                with _named(table):
+                    for rows in self._file.rows(table.name, added[table.name]):
+                        _insert(cursor, table, added[table.name], rows)
         cursor.execute("COMMIT")
         copy.columns |= added
 
@@ -227,6 +242,18 @@ def _create(cursor: Cursor, table: Table, columns: Sequence[str]) -> None:
     cursor.execute(exp.Create(this=shape, kind="TABLE", replace=True).sql("duckdb"))
 
 
+@contextmanager
+def _named(table: Table) -> Generator[None]:
+    """Raise `UnreadableColumnError` for a text that is not UTF-8."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if match := _NOT_UTF8.fullmatch(str(error)):
+            reason, remedy = f"holds {match[2]!r}, which is not UTF-8", "correct the value"
+            raise UnreadableColumnError(match[1], reason, remedy, table=table.name) from None
+        raise
+
+
 def _insert(
     cursor: Cursor, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
@@ -235,10 +262,12 @@ def _insert(
         try:
             arrays[name] = array_of(values, table.columns[name])
         except UnfitError as error:
+            kind = table.columns[name]
+            is_mixed = kind.kind == "other" and kind.sql != "BLOB"
+            fault = "bytes among other values" if is_mixed else "not exactly of its declared type"
             raise UnreadableColumnError(
                 name,
-                f"holds {error}, which is not exactly of its declared type"
-                f" ({table.columns[name].sql})",
+                f"holds {error}, which is {fault} ({kind.sql})",
                 "correct the value, or the type",
                 table=table.name,
             ) from None

@@ -33,8 +33,8 @@ _HELD = (
     "SUM(TYPEOF({0}) = 'real')",
     "SUM(TYPEOF({0}) = 'text')",
     "SUM(TYPEOF({0}) = 'blob')",
-    "MIN({0})",
-    "MAX({0})",
+    "MIN(CASE WHEN TYPEOF({0}) IN ('integer', 'real') THEN {0} END)",
+    "MAX(CASE WHEN TYPEOF({0}) IN ('integer', 'real') THEN {0} END)",
 )
 _LOOKED_AT = 200_000  # values of a table, to find the types of columns
 _STEPS = 10_000_000  # of SQLite's machine, for that; under a second
@@ -75,10 +75,23 @@ class SQLiteFile:
             connection.execute("PRAGMA query_only = ON")
             (schema,) = connection.execute("PRAGMA schema_version").fetchone()
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+            self._check_size(connection)
             (data,) = connection.execute("PRAGMA data_version").fetchone()
             yield (*self._identity, schema, data)
         finally:
             connection.rollback()
+
+    def _check_size(self, connection: sqlite3.Connection) -> None:
+        """Refuse a file that ends within a page, the rest of which SQLite would read as zeros."""
+        if (log := Path(f"{self._path}-wal")).exists() and log.stat().st_size:
+            return  # which has pages that the file does not have yet
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (width,) = connection.execute("PRAGMA page_size").fetchone()
+        size = self._path.stat().st_size
+        if size < pages * width:
+            raise sqlite3.OperationalError(
+                f"its file has {size} of {pages * width} bytes: its end is missing; copy it again"
+            )
 
     def tables(self) -> tuple[Table, ...]:
         """Tables and views with the declared types of their columns."""
@@ -131,6 +144,12 @@ class SQLiteFile:
         except sqlite3.OperationalError as error:
             columns = UnreadableColumns(f"view {name!r} cannot be read: {error}")
             return Table(SCHEMA, name, columns, engine="sqlite")
+        if not all(column for column, *_ in rows):
+            columns = UnreadableColumns(
+                f"table {name!r} has a column without a name, which cannot be read; rename it, or"
+                " read the others by a view, or by the `query` of a declared source"
+            )
+            return Table(SCHEMA, name, columns, engine="sqlite")
         keys = [declared for _, declared, _, key in rows if key]
         by_number = [declared.upper() for declared in keys] == [_ROW_ID]
         declared = {
@@ -149,7 +168,8 @@ class SQLiteFile:
             kinds |= {
                 column: kind
                 for column, kind in self._held(name, undeclared).items()
-                if kind.kind != "text" or not declared[column].type  # "NUMERIC" promises numbers
+                if kind.sql not in {"VARCHAR", "BLOB"}  # "NUMERIC" promises numbers
+                or not declared[column].type
             }
         return Table(SCHEMA, name, kinds, declared, "sqlite")
 
@@ -193,7 +213,13 @@ def used_columns(statement: str, tables: Iterable[Table]) -> Mapping[str, tuple[
     except (SqlglotError, RecursionError):
         return {}
     named = [table for tree in trees for table in tree.find_all(exp.Table)]
-    words = {name.name.casefold() for tree in trees for name in tree.find_all(exp.Identifier)}
+    words = {
+        name.name.casefold()
+        for tree in trees
+        for name in tree.find_all(exp.Identifier)
+        if not (isinstance(name.parent, exp.Table | exp.TableAlias) and name.arg_key != "columns")
+        and not (isinstance(name.parent, exp.Column) and name.arg_key != "this")
+    }
     natural = any(join.method for tree in trees for join in tree.find_all(exp.Join))
     used: dict[str, tuple[str, ...]] = {}
     for table in tables:
@@ -201,17 +227,19 @@ def used_columns(statement: str, tables: Iterable[Table]) -> Mapping[str, tuple[
         if not uses:
             continue
         columns = tuple(table.columns)
-        if not natural and not any(_whole(use) for use in uses):
+        if not natural and not any(_whole(use, table) for use in uses):
             # At least one, so that the rows can be counted.
             columns = tuple(name for name in columns if name.casefold() in words) or columns[:1]
         used[table.name] = columns
     return used
 
 
-def _whole(table: exp.Table) -> bool:
+def _whole(use: exp.Table, table: Table) -> bool:
     """Whether the statement reads all columns: by a star, or by the table's name as a column."""
-    select = table.parent_select
+    select = use.parent_select
     if select is None or select.is_star:
         return True
-    name = table.alias_or_name.casefold()
+    name = use.alias_or_name.casefold()
+    if name in {column.casefold() for column in table.columns}:
+        return False
     return any(column.name.casefold() == name for column in select.find_all(exp.Column))

@@ -67,19 +67,22 @@ def declared_type(declared: str) -> ColumnType:
 
 
 def held_type(counts: Sequence[int | None], low: Any, high: Any) -> ColumnType | None:
-    """The type of a column with only numbers or only texts; None for any other.
+    """The type of a column with only numbers, only texts or only bytes; None for any other.
 
-    The arguments are the numbers of its integers, floats, texts and blobs, and their ends.
+    The arguments are the numbers of its integers, floats, texts and blobs, and the ends of its
+    numbers.
     """
     integers, reals, texts, blobs = counts
     if texts and not (integers or reals or blobs):
         return column_type("VARCHAR")
+    if blobs and not (integers or reals or texts):
+        return column_type("BLOB")
     if texts or blobs or not (integers or reals):
         return None
     if not reals:
         return column_type("BIGINT")
     is_exact = not integers or max(abs(low), abs(high)) <= _EXACT_IN_FLOATS
-    return column_type("DOUBLE") if is_exact else None
+    return column_type("DOUBLE") if is_exact else ColumnType("other", "NUMERIC")
 
 
 def stored_type(kind: ColumnType) -> str:

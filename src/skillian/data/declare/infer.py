@@ -16,7 +16,7 @@ from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.names import JOINING, months, synonyms, words_of
 from skillian.data.declare.sources import Connections, connection_name, registry_of
 from skillian.data.sql.values import python_rows
-from skillian.errors import QueryError
+from skillian.errors import QueryError, UnreadableColumnError
 
 _REPEATED = 20
 _CODE_DIGITS = 3
@@ -226,10 +226,9 @@ async def _source(
     name: str, connection: str, named: str, table: Table, connector: Connector
 ) -> InferredSource:
     """A table as a source; raises `QueryError` for an unsuitable table."""
-    samples = await _sample(table, connector)
+    table, samples, remarks = await _sampled(table, connector)
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
-    remarks: list[str] = []
     called = synonyms([column for column, _ in usable_columns(table)], name)
     for column, kind in usable_columns(table):
         sample = samples.get(column, ColumnSample(0, 0))
@@ -254,10 +253,30 @@ async def _source(
     return InferredSource(name, source, tuple(remarks))
 
 
+async def _sampled(
+    table: Table, connector: Connector
+) -> tuple[Table, dict[str, ColumnSample], list[str]]:
+    """A table without the columns that cannot be read, its sample, and remarks on these columns."""
+    remarks: list[str] = []
+    while True:
+        try:
+            return table, await _sample(table, connector), remarks
+        except UnreadableColumnError as error:
+            if error.column not in table.columns:
+                raise
+            columns = {name: kind for name, kind in table.columns.items() if name != error.column}
+            table = replace(table, columns=columns)
+            remarks.append(f"{error.column}: left out: {error.column} {error.reason}")
+
+
 async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
-    """What the first rows show about the columns of whole numbers, and the texts of a file."""
+    """What the first rows show about the columns of whole numbers, and the texts of a file.
+
+    Of SQLite, where any column may have a value that is not of its type, all of them are read.
+    """
     whole = [column for column, kind in usable_columns(table) if is_whole(kind)]
-    if not (whole or table.is_text):
+    is_loose = table.engine == "sqlite"
+    if not (whole or table.is_text or is_loose):
         return {}
     keys = [
         column
@@ -265,7 +284,8 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
         if (is_whole(kind) or kind.kind in _PLAIN) and _telling(column) in _KEYS
     ]
     plain = [column for column, kind in usable_columns(table) if kind.kind in _PLAIN]
-    columns = list(dict.fromkeys((*keys, *whole, *plain)))
+    others = [column for column, kind in usable_columns(table) if is_loose and kind.sql != "BLOB"]
+    columns = list(dict.fromkeys((*keys, *whole, *plain, *others)))
     first = exp.select(*(sql.bare(column) for column in columns))
     first.from_(sql.relation(table, "source"), copy=False)
     result = await connector.run(compile_sql(first.limit(_SAMPLED_ROWS), connector.dialect), {})

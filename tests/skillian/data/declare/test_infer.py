@@ -73,10 +73,19 @@ async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     [good] = sources.sources
     assert (good.name, good.definition.table) == ("good", "good.csv")
     assert "line 2" in sources.omitted["main.bad.csv"]
+
+
+@pytest.mark.parametrize("other", ["INT", "TEXT"])
+async def test_a_column_that_cannot_be_read_is_left_out(tmp_path: Path, other: str) -> None:
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
-        database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
-    sources = await infer_sources("sqlite:///a.db", tmp_path)
-    assert "'x', which is not exactly" in sources.omitted["main.t"]
+        database.executescript(
+            f"CREATE TABLE t (id {other}, n INT, d DATE, v DECIMAL(9, 2), b BLOB);"  # noqa: S608 - ours
+            "INSERT INTO t VALUES (1, 'x', '02.01.2024', 'y', x'00')"
+        )
+    [source] = (await infer_sources("sqlite:///a.db", tmp_path)).sources
+    assert {*source.definition.dimensions, *source.definition.measures} == {"id", "rows"}
+    left_out = {remark.partition(": left out")[0] for remark in source.remarks}
+    assert left_out == {"n", "d", "v", "b"}
 
 
 NAMES = {
