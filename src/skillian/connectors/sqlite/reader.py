@@ -21,7 +21,7 @@ SCHEMA = "main"
 _TABLES = """
 SELECT name, type FROM sqlite_master
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-UNION ALL SELECT name, type FROM sqlite_temp_master
+UNION ALL SELECT name, 'query' FROM sqlite_temp_master
 ORDER BY name
 """
 _COLUMNS = """
@@ -57,6 +57,7 @@ class SQLiteFile:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._identity: Version = ()
+        self._known: tuple[Version, dict[str, Table]] = (), {}
 
     @contextmanager
     def snapshot(self, queries: Mapping[str, str] = MappingProxyType({})) -> Generator[Version]:
@@ -77,7 +78,10 @@ class SQLiteFile:
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
             self._check_size(connection)
             (data,) = connection.execute("PRAGMA data_version").fetchone()
-            yield (*self._identity, schema, data)
+            version = (*self._identity, schema, data)
+            if version != self._known[0]:
+                self._known = version, {}
+            yield version
         finally:
             connection.rollback()
 
@@ -95,14 +99,12 @@ class SQLiteFile:
 
     def tables(self) -> tuple[Table, ...]:
         """Tables and views with the declared types of their columns."""
-        return tuple(
-            self._table(name, is_view=kind == "view") for name, kind in self._execute(_TABLES)
-        )
+        return tuple(self._table(name, kind) for name, kind in self._execute(_TABLES).fetchall())
 
     def of_query(self, name: str, query: str) -> Table:
         """The view of a snapshot's query; raises `sqlite3.Error` if SQLite cannot run it."""
         self._execute(f"EXPLAIN {query}")
-        return self._table(name, is_view=True)
+        return self._table(name, "query")
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         """Yield these columns of all rows of a table, in batches."""
@@ -120,7 +122,7 @@ class SQLiteFile:
 
     def close(self) -> None:
         """Close the file; the next read reopens it."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._known = self._connection, None, ((), {})
         if connection is not None:
             connection.close()
 
@@ -138,7 +140,13 @@ class SQLiteFile:
                 connection.execute(setting)
         return self._connection
 
-    def _table(self, name: str, *, is_view: bool) -> Table:
+    def _table(self, name: str, kind: str) -> Table:
+        known = self._known[1]
+        if name not in known:
+            known[name] = self._read(name, kind)
+        return known[name]
+
+    def _read(self, name: str, kind: str) -> Table:
         try:
             rows = self._execute(_COLUMNS, (name,)).fetchall()
         except sqlite3.OperationalError as error:
@@ -154,40 +162,49 @@ class SQLiteFile:
         by_number = [declared.upper() for declared in keys] == [_ROW_ID]
         declared = {
             column: Declaration(
-                " ".join(kind.split()),
-                None if is_view else not (required or (key and by_number)),
+                " ".join(stated.split()),
+                None if kind != "table" else not (required or (key and by_number)),
                 key=key,
             )
-            for column, kind, required, key in rows
+            for column, stated, required, key in rows
         }
-        kinds = {column: declared_type(kind) for column, kind, _, _ in rows}
+        kinds = {column: declared_type(stated) for column, stated, _, _ in rows}
         undeclared = [
-            column for column, kind in kinds.items() if kind.kind == "other" and kind.sql != "BLOB"
+            column for column, each in kinds.items() if each.kind == "other" and each.sql != "BLOB"
         ]
         if undeclared:
+            steps = 0 if kind == "query" else _STEPS  # a query is run anyway
             kinds |= {
-                column: kind
-                for column, kind in self._held(name, undeclared).items()
-                if kind.sql not in {"VARCHAR", "BLOB"}  # "NUMERIC" promises numbers
+                column: each
+                for column, each in self._held(name, undeclared, steps).items()
+                if each.sql not in {"VARCHAR", "BLOB"}  # "NUMERIC" promises numbers
                 or not declared[column].type
             }
         return Table(SCHEMA, name, kinds, declared, "sqlite")
 
-    def _held(self, table: str, columns: Sequence[str]) -> Mapping[str, ColumnType]:
+    def _held(self, table: str, columns: Sequence[str], steps: int) -> Mapping[str, ColumnType]:
         """The types of columns with only numbers or texts, by the first values of these columns.
 
-        There are none if SQLite needs more than `_STEPS` to find these values.
+        There are none if SQLite needs more than `steps` to find these values; 0 is no limit.
         """
         listed = [exp.column(column, quoted=True).as_(f"c{i}") for i, column in enumerate(columns)]
         rows = exp.select(*listed).from_(exp.to_identifier(table, quoted=True))
         first = rows.limit(_LOOKED_AT // len(columns)).subquery("first")
         tests = [test.format(f"c{index}") for index in range(len(columns)) for test in _HELD]
         connection = self._opened()
-        connection.set_progress_handler(lambda: 1, _STEPS)
+        exceeded: list[bool] = []
+
+        def stop() -> bool:
+            exceeded.append(True)
+            return True
+
+        connection.set_progress_handler(stop, steps)
         try:
             select = exp.select(*tests, dialect="sqlite").from_(first)
             found = iter(connection.execute(select.sql("sqlite")).fetchone())
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and not exceeded:
+                raise
             return {}
         finally:
             connection.set_progress_handler(None, 0)

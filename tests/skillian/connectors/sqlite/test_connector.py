@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillian.connectors.base import Declaration
+from skillian.connectors.sqlite import reader
 from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.connectors.sqlite.reader import SQLiteFile
 from skillian.connectors.sqlite.types import UnfitError, array_of, declared_type
@@ -154,6 +155,18 @@ async def test_a_query_is_evaluated_by_sqlite(
     assert await rows(connector, "SELECT COUNT(w) FROM t") == [(1,)]
     assert await view_rows(connector, query) == found
     assert [each.name for each in await connector.catalog()] == ["t"]
+
+
+async def test_the_types_of_a_query_are_found_however_long_it_takes(
+    connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "_STEPS", 1)
+    query = "SELECT SUM(a) AS total FROM t"
+    write(path, f"CREATE TABLE t (a INT); INSERT INTO t VALUES (1); CREATE VIEW v AS {query}")  # noqa: S608 - ours
+    _, view = await connector.catalog()
+    assert view.columns["total"].kind == "other"
+    assert (await connector.view(query)).columns["total"].kind == "integer"
+    assert await view_rows(connector, query) == [(1,)]
 
 
 async def test_a_query_is_read_again_when_the_file_has_changed(
