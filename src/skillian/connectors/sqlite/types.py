@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -138,6 +139,14 @@ def _digits(value: object) -> str:
     return text
 
 
+def _text(value: object) -> str:
+    """The text of a value; of a float without an exponent, unless it has too many digits."""
+    if isinstance(value, float):
+        with suppress(ValueError):
+            return _digits(value)
+    return str(value)
+
+
 def _boolean(value: object) -> bool:
     return _BOOLEANS[value]
 
@@ -179,7 +188,7 @@ _STORED: dict[str, set[type]] = {
 _CONVERT: dict[str, Callable[[Any], object]] = {
     "boolean": _boolean,
     "date": _date,
-    "other": str,
+    "other": _text,
     "text": str,
     "timestamp": _timestamp,
     "timestamptz": _timestamptz,

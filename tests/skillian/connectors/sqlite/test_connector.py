@@ -302,6 +302,14 @@ async def test_a_column_without_a_type_has_that_of_its_numbers(
     assert found == (undecided if kind == "any" else dict.fromkeys(undecided, kind))
 
 
+async def test_numbers_beyond_those_of_floats_are_written_in_full(
+    connector: SQLiteConnector, path: Path
+) -> None:
+    write(path, "CREATE TABLE t (v); INSERT INTO t VALUES (9007199254740993), (1e-7), (1e22)")
+    texts = {"9007199254740993", "0.0000001", "10000000000000000000000"}
+    assert {text for (text,) in await rows(connector, "SELECT v FROM t")} == texts
+
+
 async def test_a_column_without_a_type_that_has_only_texts_is_a_text(
     connector: SQLiteConnector, path: Path
 ) -> None:
