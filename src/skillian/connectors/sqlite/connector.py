@@ -60,7 +60,7 @@ _REASONS = (
 )
 """What parts of SQLite's messages mean."""
 _BATCH = "rows to copy"
-_NOT_UTF8 = re.compile(r"Could not decode to UTF-8 column '(.*)' with text '(.*)'", re.DOTALL)
+_NOT_UTF8 = "Could not decode to UTF-8 column '"
 _NUMBERED = re.compile(r":\d+$")  # as SQLite names the second of two columns of one name
 
 
@@ -248,10 +248,12 @@ def _named(table: Table) -> Generator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        if match := _NOT_UTF8.fullmatch(str(error)):
-            reason, remedy = f"holds {match[2]!r}, which is not UTF-8", "correct the value"
-            raise UnreadableColumnError(match[1], reason, remedy, table=table.name) from None
-        raise
+        _, found, text = str(error).partition(_NOT_UTF8)
+        if not found:
+            raise
+        column, _, value = text.removesuffix("'").partition("' with text '")
+        reason, remedy = f"holds {value!r}, which is not UTF-8", "correct the value"
+        raise UnreadableColumnError(column, reason, remedy, table=table.name) from None
 
 
 def _insert(
