@@ -185,7 +185,7 @@ class SQLiteFile:
     def _held(self, table: str, columns: Sequence[str], steps: int) -> Mapping[str, ColumnType]:
         """The types of columns with only numbers or texts, by the first values of these columns.
 
-        There are none if SQLite needs more than `steps` to find these values; 0 is no limit.
+        There are none if SQLite needs more than `steps` to find these values; 0 means any number.
         """
         listed = [exp.column(column, quoted=True).as_(f"c{i}") for i, column in enumerate(columns)]
         rows = exp.select(*listed).from_(exp.to_identifier(table, quoted=True))
