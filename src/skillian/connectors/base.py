@@ -89,12 +89,14 @@ class Declaration:
         nullable: Whether it may hold NULL; None if the catalogue does not say.
         collation: The name of its collation; empty if it has none or the catalogue does not say.
         key: Its position in the primary key, from 1; 0 if it is not part of it.
+        unreadable: Why a column of a file cannot be read, after its name, and what to do.
     """
 
     type: str = ""
     nullable: bool | None = None
     collation: str = ""
     key: int = 0
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,16 @@ class Table:
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """The columns that the user of the connection may not read."""
+        """The columns that the user of the connection may not read, or that cannot be read."""
         return tuple(name for name in self.declared if name not in self.columns)
+
+    def check_readable(self, name: str) -> None:
+        """Raise `QueryError` for a column of a file that cannot be read, with the reason."""
+        for column, declared in self.declared.items():
+            if declared.unreadable and column.casefold() == name.casefold():
+                raise QueryError(
+                    f"column {column!r} of {self.name} cannot be read: {declared.unreadable}"
+                )
 
     @property
     def primary_key(self) -> tuple[str, ...]:

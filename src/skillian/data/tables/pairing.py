@@ -238,11 +238,20 @@ def _forbidden(
     sides: Sequence[SideRows],
     forbidden: Sequence[Collection[str]],
 ) -> NotCompared:
-    """A column that may not be read on one side or on both."""
-    where = [
-        side.name for side, name, names in zip(sides, pair, forbidden, strict=True) if name in names
+    """A column that may not or cannot be read on one side or on both."""
+    refused = [
+        (side, name)
+        for side, name, names in zip(sides, pair, forbidden, strict=True)
+        if name is not None and name in names
     ]
+    where = [side.name for side, _ in refused]
     side: Side = "b" if pair[0] is None else "a" if pair[1] is None else "both"
+    for source, name in refused:
+        if reason := source.source.table.declared[name].unreadable:
+            column = pair[0] or name
+            return NotCompared(
+                column, side, f"in {source.name}, {reason}", remedy="or leave it out"
+            )
     reason = f"there is no right to read it in {' and '.join(dict.fromkeys(where))}"
     remedy = "ask for the right to SELECT it, or leave it out"
     return NotCompared(pair[0] or pair[1] or "", side, reason, remedy=remedy)
