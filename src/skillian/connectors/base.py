@@ -29,6 +29,8 @@ MAX_DIGITS = 38
 Kind = Literal[
     "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "timestamptz", "other"
 ]
+TEXTS = "texts"
+"""The schema of a text file's table with also the texts of its columns, named by `text_column`."""
 FRAMES = "frames"
 """The engine of the types of data frames, which have the names that DuckDB gives them."""
 
@@ -48,6 +50,11 @@ class ColumnType:
     sql: str
     scale: int = 0
     wide: bool = field(default=False, compare=False)
+
+
+def text_column(name: str) -> str:
+    """The column with the texts of a column; no column of a file has a line break in its name."""
+    return f"{name}\n"
 
 
 Column = tuple[str, ColumnType]
@@ -114,8 +121,8 @@ class Table:
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
         merges: Whether ClickHouse removes rows of it when it merges parts; it is read with FINAL,
             as if all of them were merged.
-        is_text: Whether it is a text file, in which each whole number and date is written as
-            databases write it.
+        is_text: Whether it is a text file, whose texts can be read in the schema `TEXTS`; numbers
+            and dates in it are written as databases write them.
     """
 
     schema: str

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import duckdb
 from sqlglot import exp
 
-from skillian.connectors.base import Declaration, Table
+from skillian.connectors.base import TEXTS, Declaration, Table, text_column
 from skillian.connectors.dialects import call
 from skillian.connectors.duckdb.statement import Cursor, columns_of
 from skillian.connectors.files.delimited import csv_select, types_once
@@ -55,6 +55,15 @@ def create_views(
         select = csv_select(copy.path, form, types)
         table, statement = _created(cursor, path.name, select)
         is_text = options.is_plain and suffix_of(path) not in JSON
+        if is_text:
+            texts = [
+                exp.alias_(exp.column(each, quoted=True), text_column(each), quoted=True)
+                for each in types
+            ]
+            view = _create("VIEW", relation_of(path.name, TEXTS), select.select(*texts))
+            more = f"CREATE SCHEMA IF NOT EXISTS {TEXTS}; {view}"
+            cursor.execute(more)
+            statement = f"{statement}; {more}"
         yield replace(table, remark=copy.remark, is_text=is_text), statement
 
 
@@ -94,7 +103,9 @@ def _create(kind: str, name: exp.Table, select: exp.Select) -> str:
 def drop_views(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:
     """Drop the views of a file's tables."""
     for table in tables:
-        cursor.execute(f"DROP VIEW IF EXISTS {relation_of(table.name).sql('duckdb')}")
+        for schema in ("", TEXTS) if table.is_text else ("",):
+            view = relation_of(table.name, schema).sql("duckdb")
+            cursor.execute(f"DROP VIEW IF EXISTS {view}")
         if path.suffix.lower() in WORKBOOKS:
             rows = relation_of(table.name, _SHEETS).sql("duckdb")
             cursor.execute(f"DROP TABLE IF EXISTS {rows}")
