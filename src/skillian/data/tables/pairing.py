@@ -195,7 +195,10 @@ def without_unread(
 async def _explained(
     pairing: Pairing, partners: Mapping[str, str], sides: tuple[SideRows, SideRows]
 ) -> Pairing:
-    """Add to each refused text the values because of which it is not of the other side's type."""
+    """Add to each refused text the values because of which it is not of the other side's type.
+
+    If there are none, the reason says how it can be compared.
+    """
     refused: list[NotCompared] = []
     for each in pairing.not_compared:
         names = each.column, partners[each.column]
@@ -206,7 +209,11 @@ async def _explained(
                 value, kind = side.value(names[index]), kinds[1 - index].kind
                 holds = await what_text_holds(side.source, value, kind)
                 reason += f"; {side.name} holds {holds}" if holds else ""
-        refused.append(replace(each, reason=reason, brief=each.without_values))
+        if reason == each.reason:
+            reason = f"{reason}; {each.remedy}"
+            refused.append(replace(each, reason=reason, remedy="or leave it out"))
+        else:
+            refused.append(replace(each, reason=reason, brief=each.without_values))
     return replace(pairing, not_compared=tuple(refused))
 
 
