@@ -317,14 +317,7 @@ def test_its_file_is_private_and_made_when_it_is_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    [
-        "sqlite://",
-        "sqlite:///:memory:",
-        "sqlite:///x.db?mode=ro",
-        "mysql://x/y",
-        "nonsense",
-        "",
-    ],
+    ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=ro", "mysql://x/y", "nonsense", ""],
 )
 def test_other_urls_are_refused(url: str) -> None:
     with pytest.raises(UnavailableError, match="DATABASE_URL"), open_history(url):

@@ -47,7 +47,7 @@ _NO_RESULT = UnreadCell(
     " save it"
 )
 _NO_DATE = UnreadCell(
-    "has a number below zero, which is no date or time of day; correct it, or its format"
+    "has a number below zero, which is neither a date nor a time; correct it, or its format"
 )
 
 
@@ -75,7 +75,7 @@ class _Grid(NamedTuple):
 
     @property
     def columns(self) -> dict[str, int]:
-        """The index of each column by its name; without a name and a value, it is no column."""
+        """The index of each column by its name; a column has a name or a value."""
         names = column_names(_text(cell) for cell in self.rows[0])
         cells = zip(names, zip(*self.rows, strict=True), strict=True)
         return {

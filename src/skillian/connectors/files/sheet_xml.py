@@ -131,7 +131,7 @@ class WorkbookXml:
 
 
 def place_of(reference: str, default: Place) -> Place:
-    """The place of a cell such as `B7`; the default if that is no cell."""
+    """The place of a cell such as `B7`; the default for any other text."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         return default

@@ -167,7 +167,7 @@ def test_the_result_of_a_formula_is_its_value(tmp_path: Path, text: str) -> None
     assert table.column("v").to_pylist() == (["7", text] if text else [7])
 
 
-def test_a_date_before_all_dates_is_no_time_of_day(tmp_path: Path) -> None:
+def test_a_date_before_all_dates_is_not_a_time_of_day(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()
