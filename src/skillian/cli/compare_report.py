@@ -82,8 +82,11 @@ class _Written:
 
     def show(self) -> None:
         """Say where the rows are; exit with a message if something could not be written."""
-        for path in self._written:
-            say(f"All rows that differ are in {path}")
+        for path, _ in self._files:
+            if path in self._written:
+                say(f"All rows that differ are in {path}")
+            elif path.exists():
+                say(f"{path} has the rows of an earlier run", "yellow")
         for fault in self._faults:
             show_error(fault)
         if self._faults:

@@ -13,8 +13,9 @@ import typer
 from skillian.cli.shell import ExitCode, check_output, say, sources_file
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
+from skillian.connectors.files.options import split_name
 from skillian.data.declare.saved import Saved, as_yaml, saved_text, stated
-from skillian.data.declare.sources import SourceRegistry
+from skillian.data.declare.sources import VARIABLE, SourceRegistry
 from skillian.data.declare.sources_yaml import has_secret
 from skillian.data.query.relation import address_of, declared_name
 from skillian.errors import InvalidInputError, quoted
@@ -155,11 +156,16 @@ def _url(registry: SourceRegistry, connection: str, folder: Path) -> str:
     """The URL to write: a path below the folder is relative to it, any other is absolute.
 
     Raises:
-        InvalidInputError: It has a secret.
+        InvalidInputError: It has a secret, or a path that would be read as another one.
     """
     url = registry.declared_url(connection)
     if scheme(url) in PATHS:
         path = str(path_of(url, registry.folder).absolute())
+        if (variable := VARIABLE.search(path)) and Path(split_name(path)[0]).exists():
+            raise InvalidInputError(
+                f"{path} cannot be saved: {variable[0]} in its name would be read as a variable of"
+                " the environment; rename it"
+            )
         return f"{scheme(url)}:///{path.removeprefix(f'{folder.absolute()}{os.sep}')}"
     if has_secret(url):
         raise InvalidInputError(

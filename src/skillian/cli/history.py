@@ -30,18 +30,24 @@ _TREND = 20
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a saved comparison.")]
 
 
-def _not_over(due: datetime | None) -> datetime | None:
-    if due is not None and due.date() < datetime.now(UTC).date():
-        raise typer.BadParameter(f"{due.date()} is over; name today or a later day")
-    return due
+def _day(text: str) -> date:
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is not a day of the calendar; write it as {datetime.now(UTC):%Y-%m-%d}"
+        ) from None
+    if day < datetime.now(UTC).date():
+        raise typer.BadParameter(f"{day} is over; name today or a later day")
+    return day
 
 
 _Due = Annotated[
-    datetime | None,
+    date | None,
     typer.Option(
-        formats=["%Y-%m-%d"],
+        parser=_day,
+        metavar="YYYY-MM-DD",
         help="From the next day on it counts as new again.",
-        callback=_not_over,
     ),
 ]
 
@@ -100,8 +106,7 @@ def note(
         raise typer.BadParameter("name the finding by its id", param_hint="FINDING")
     if remove == (text is not None):
         raise typer.BadParameter("write what is known, or use --remove", param_hint="TEXT")
-    day = None if due is None else due.date()
-    tracked = _read(lambda opened: opened.note(name, finding, text, day))
+    tracked = _read(lambda opened: opened.note(name, finding, text, due))
     state = tracked.state(datetime.now(UTC).date())
     until = f" until {tracked.due}" if tracked.due and state == "known" else ""
     out.print(printable(f"{tracked.id}: {tracked.text}: {state}{until}"), markup=False)
@@ -114,15 +119,14 @@ def accept(
     due: _Due = None,
 ) -> None:
     """Mark all new and open findings as known, so that `--fail-on new` accepts them."""
-    day = None if due is None else due.date()
 
     def work(opened: History) -> tuple[int, int]:
         if not opened.runs(name, 1):
             _no_runs(name)
-        return len(opened.accept(name, text, day)), opened.untracked(name)
+        return len(opened.accept(name, text, due)), opened.untracked(name)
 
     accepted, untracked = _read(work)
-    until = f" until {day}" if day else ""
+    until = f" until {due}" if due else ""
     out.print(f"{accepted:,} finding{'s' * (accepted != 1)} marked as known{until}.")
     if untracked:
         out.print(

@@ -29,6 +29,8 @@ MAX_DIGITS = 38
 Kind = Literal[
     "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "timestamptz", "other"
 ]
+TEXTS = "texts"
+"""The schema of a text file's table with also the texts of its columns, named by `text_column`."""
 FRAMES = "frames"
 """The engine of the types of data frames, which have the names that DuckDB gives them."""
 
@@ -48,6 +50,11 @@ class ColumnType:
     sql: str
     scale: int = 0
     wide: bool = field(default=False, compare=False)
+
+
+def text_column(name: str) -> str:
+    """The column with the texts of a column; no column of a file has a line break in its name."""
+    return f"{name}\n"
 
 
 Column = tuple[str, ColumnType]
@@ -89,12 +96,14 @@ class Declaration:
         nullable: Whether it may hold NULL; None if the catalogue does not say.
         collation: The name of its collation; empty if it has none or the catalogue does not say.
         key: Its position in the primary key, from 1; 0 if it is not part of it.
+        unreadable: Why a column of a file cannot be read, after its name, and what to do.
     """
 
     type: str = ""
     nullable: bool | None = None
     collation: str = ""
     key: int = 0
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +121,8 @@ class Table:
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
         merges: Whether ClickHouse removes rows of it when it merges parts; it is read with FINAL,
             as if all of them were merged.
-        is_text: Whether it is a text file, in which each whole number and date is written as
-            databases write it.
+        is_text: Whether it is a text file, whose texts can be read in the schema `TEXTS`; numbers
+            and dates in it are written as databases write them.
     """
 
     schema: str
@@ -133,8 +142,16 @@ class Table:
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """The columns that the user of the connection may not read."""
+        """The columns that the user of the connection may not read, or that cannot be read."""
         return tuple(name for name in self.declared if name not in self.columns)
+
+    def check_readable(self, name: str) -> None:
+        """Raise `QueryError` for a column of a file that cannot be read, with the reason."""
+        for column, declared in self.declared.items():
+            if declared.unreadable and column.casefold() == name.casefold():
+                raise QueryError(
+                    f"column {column!r} of {self.name} cannot be read: {declared.unreadable}"
+                )
 
     @property
     def primary_key(self) -> tuple[str, ...]:

@@ -130,8 +130,11 @@ def measured_source(
             groups[name] = Dimension(column=column, type=as_text)
     missing = sorted(sums.keys() - spellings.keys())
     if missing:
+        table.check_readable(missing[0])
         raise UnknownNameError("column", missing[0], table.columns, table.name)
     if not groups or not sizes:
+        for name in table.forbidden:
+            table.check_readable(name)
         lacking = "to sum" if groups else "to align on"
         known = ", ".join(table.columns) or "none"
         raise InvalidInputError(f"{table.name}: it has no column {lacking}; its columns: {known}")

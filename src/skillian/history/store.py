@@ -251,9 +251,10 @@ def _engine(url: str) -> Engine:
             raise UnavailableError(missing_extra("a history in PostgreSQL", "postgres")) from None
         event.listen(engine, "begin", _limit_statements)
         return engine
-    if kind != "sqlite" or not parsed.database or parsed.database == ":memory:":
+    is_file = kind == "sqlite" and parsed.database != ":memory:" and not parsed.query
+    if not is_file or not parsed.database:
         raise UnavailableError(
-            "the history's URL is not one of sqlite:///FILE and"
+            "the history's URL is not one of sqlite:///FILE, without options, and"
             " postgresql://USER:PASSWORD@HOST/DATABASE; set DATABASE_URL to one of these"
         )
     try:

@@ -124,10 +124,10 @@ def connect(url: str) -> Database:
     kind = parsed.get_backend_name()
     if kind in {"postgresql", "postgres"}:
         return PostgresDatabase(parsed)
-    if kind == "sqlite" and parsed.database:
+    if kind == "sqlite" and parsed.database and not parsed.query:
         return SqliteDatabase(parsed)
     raise StoreUrlError(
-        "the session store's URL is not one of sqlite:///FILE and"
+        "the session store's URL is not one of sqlite:///FILE, without options, and"
         " postgresql://USER:PASSWORD@HOST/DATABASE; set DATABASE_URL to one of these"
     )
 

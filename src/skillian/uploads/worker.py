@@ -189,6 +189,8 @@ async def _convert(
         if not tables:
             return None
         table = tables[0]
+        for name in table.forbidden:
+            table.check_readable(name)
         _check_width(len(table.columns))
         _check_names(table.columns)
         columns = [(name, kind.sql) for name, kind in table.columns.items()]

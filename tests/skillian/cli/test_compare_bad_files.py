@@ -125,7 +125,10 @@ def test_a_key_that_is_text_on_one_side_and_a_number_on_the_other(
     done = skillian("compare", "a.csv", "b.csv", "--key", "id")
     assert done.returncode == 2
     assert "a.csv holds '001' (line 2), '002', whose zeros a number does not keep" in done.stderr
-    assert "convert it in the `query` of a declared source, such as SELECT CAST(" in done.stderr
+    assert (
+        "convert it in the `query` of a declared source, such as by CAST(id AS BIGINT)"
+        in done.stderr
+    )
     (tmp_path / "sources.yaml").write_text(
         "connections: {here: 'files:///.'}\n"
         "sources:\n"

@@ -187,3 +187,21 @@ def test_all_tables_have_a_block_each(skillian: Run, tmp_path: Path) -> None:
     ]
     code, (people, same) = report(skillian, "whole.yaml")
     assert (code, people["verdict"], same["verdict"]) == (1, "findings", "equal")
+    (tmp_path / "a" / "same.csv").write_text("id,name\n1\n")
+    done = skillian("compare", "a", "b", "--all", "--save", "rest")
+    assert done.returncode == 2
+    assert "same could not be compared and is not saved" in done.stderr
+    blocks = yaml.safe_load((tmp_path / "rest.yaml").read_text())["compare"]
+    assert [each["name"] for each in blocks] == ["people"]
+    assert skillian("compare", "rest.yaml").returncode == 1
+
+
+def test_a_name_that_would_be_read_as_a_variable_is_not_saved(
+    skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "${HOME}.csv").write_text(NEW)
+    assert skillian("compare", "old.csv", "${HOME}.csv", "--key", "id").returncode == 1
+    done = skillian("compare", "old.csv", "${HOME}.csv", "--key", "id", "--save", "close")
+    assert done.returncode == 2
+    assert "${HOME} in its name" in done.stderr
+    assert not (tmp_path / "close.yaml").exists()

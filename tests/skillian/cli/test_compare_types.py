@@ -74,4 +74,8 @@ def test_a_decimal_that_is_too_wide_is_never_read_as_a_float(skillian: Run, tmp_
     for measure, by in (("v", "k"), ("k", "v")):
         done = skillian(*compare, "--measure", measure, "--by", by)
         assert done.returncode == 2
-        assert "column 'k' is decimal(50,2), of which only 38 digits can be read" in done.stderr
+        assert "column 'k' of a.parquet cannot be read: it is decimal(50,2), of" in done.stderr
+    for options, code in (((), 1), (("--ignore", "k"), 0)):
+        done = skillian(*compare, "--key", "v", *options)
+        assert done.returncode == code
+        assert ("it is decimal(50,2), of" in done.stdout) == bool(code)

@@ -248,6 +248,17 @@ def test_what_cannot_be_written_is_said_first(
     assert expected in " ".join(done.stderr.split())
 
 
+def test_rows_of_an_earlier_run_are_named(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,n\n1,2\n")
+    (tmp_path / "b.csv").write_text("id,n\n1,3\n")
+    compare = ("compare", "a.csv", "b.csv", "--key", "id", *ALL)
+    assert "earlier" not in skillian(*compare, "--save", "saved").stderr
+    (tmp_path / "b.csv").write_text("id,n\n1\n")
+    done = skillian("compare", "saved.yaml", *ALL)
+    assert done.returncode == 2
+    assert "diff.csv has the rows of an earlier run" in done.stderr
+
+
 def test_rows_are_those_of_one_comparison(skillian: Run, tmp_path: Path) -> None:
     for folder in ("one", "other"):
         (tmp_path / folder).mkdir()

@@ -241,6 +241,13 @@ def test_wrong_notes_are_refused(skillian: Run, books: Path, arguments: tuple[st
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("day", ["soon", "31.12.2999", "2999-02-30"])
+def test_a_wrong_day_is_explained(skillian: Run, day: str) -> None:
+    done = skillian("history", "note", "daily", "x", "text", "--due", day)
+    assert done.returncode == 2
+    assert f"'{day}' is not a day of the calendar" in done.stderr
+
+
 ROWS = """
 sources: sources.yaml
 compare:

@@ -109,6 +109,7 @@ def test_sheets_are_named_by_their_names_also_the_first(skillian: Run, tmp_path:
                 page: Any = book.add_worksheet(sheet)  # pyright: ignore[reportUnknownMemberType]
                 for row, cells in enumerate((("id", "name"), (1, "Ann"), (2, last))):
                     page.write_row(row, 0, cells)
+            book.add_worksheet("empty")  # pyright: ignore[reportUnknownMemberType]
     done = skillian("compare", "a.xlsx#Plan & more", "b.xlsx#Actual")
     assert done.returncode == 1, done.stderr
     assert "Bob → Rob (1)" in done.stdout
@@ -116,6 +117,10 @@ def test_sheets_are_named_by_their_names_also_the_first(skillian: Run, tmp_path:
     done = skillian("compare", "a.xlsx#Plam", "b.xlsx")
     assert done.returncode == 2
     assert "it has no sheet 'Plam'; its sheets: Plan & more, Actual" in done.stderr
+    for nothing in ("a.xlsx#empty", "a.xlsx?header=9"):
+        done = skillian("compare", nothing, "b.xlsx")
+        assert done.returncode == 2
+        assert f"{nothing}: the sheet has no names and rows" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])

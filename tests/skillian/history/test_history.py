@@ -315,7 +315,10 @@ def test_its_file_is_private_and_made_when_it_is_opened(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://x/y", "nonsense", ""])
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=ro", "mysql://x/y", "nonsense", ""],
+)
 def test_other_urls_are_refused(url: str) -> None:
     with pytest.raises(UnavailableError, match="DATABASE_URL"), open_history(url):
         pass

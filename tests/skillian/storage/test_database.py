@@ -13,7 +13,16 @@ from skillian.storage import SessionStore, StoreUnavailable, StoreUrlError, open
 
 
 @pytest.mark.parametrize(
-    "url", ["", "sqlite://", "sqlite:///:memory:", "mysql://me:secret@host/db", "nonsense", "a://["]
+    "url",
+    [
+        "",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "sqlite:///x.db?mode=ro",
+        "mysql://me:secret@host/db",
+        "nonsense",
+        "a://[",
+    ],
 )
 async def test_another_url_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(StoreUrlError, match="sqlite:///FILE") as refused:

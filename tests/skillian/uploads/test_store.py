@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -111,6 +112,9 @@ async def test_a_name_is_refused(
 
 
 BOOK = workbook(ROWS)
+FORMULA = b'<row r="9"><c r="A9"><f>1+1</f></c></row></sheetData>'
+FINE = io.BytesIO()
+pq.write_table(pa.table({"v": pa.array([Decimal(1)], pa.decimal256(50, 0))}), FINE)
 WIDE = [f"c{number}" for number in range(10_000)]
 
 KEYS = json.dumps(dict.fromkeys(WIDE, 1))
@@ -127,6 +131,11 @@ KEYS = json.dumps(dict.fromkeys(WIDE, 1))
             "a.xlsx", with_sheet(BOOK, b'<c r="B3"', b'<c r="XFD1048576"'),
             "1,048,576 rows and 16,384 columns", id="cells",
         ),
+        pytest.param(
+            "a.xlsx", with_sheet(BOOK, b"</sheetData>", FORMULA), "cell A9 has a formula",
+            id="formula",
+        ),
+        pytest.param("a.parquet", FINE.getvalue(), "'v' .* it is decimal", id="decimal"),
         pytest.param("wide.csv", ",".join(WIDE) + "\n", "10,000 columns", id="columns"),
         pytest.param("wide.jsonl", KEYS, "10,000 columns"),
         pytest.param("a.xlsx", "PK not a workbook", "not a workbook"),

@@ -95,17 +95,23 @@ def _written(whole: WholeSchema, outcomes: Sequence[Outcome], output: ReportTarg
 
 
 def _save(files: SavedFiles, whole: WholeSchema, outcomes: Sequence[Outcome]) -> None:
-    """Write a block for each pair of tables, with the key by which its rows were compared."""
+    """Write a block for each pair of tables compared, with the key by which its rows were."""
     keys = {
         each.comparison.name: each.result.key_columns
         for each in outcomes
         if isinstance(each, Compared)
     }
     comparisons = [
-        each.model_copy(update={"key": keys.get(each.name, ())}) for each in whole.comparisons
+        each.model_copy(update={"key": keys[each.name]})
+        for each in whole.comparisons
+        if each.name in keys
     ]
-    files.prepare(comparisons, whole.registry)
-    files.write()
+    if comparisons:
+        files.prepare(comparisons, whole.registry)
+        files.write()
+    for each in whole.comparisons:
+        if each.name not in keys:
+            say(f"{each.name} could not be compared and is not saved")
     for table in whole.missing:
         say(f"{table.name} is only on one side and is not saved")
 

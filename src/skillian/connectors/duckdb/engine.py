@@ -60,6 +60,8 @@ SET lock_configuration = true;
 """
 # A sum of integers of 128 bits is one itself, and is then cast.
 _OVERFLOW = re.compile(r"Overflow in|Could not cast value -?[0-9.]{1,64} to DECIMAL\(38")
+# What DuckDB says before the message of an ERROR() in a statement of skillian.
+_OWN = "Invalid Input Error: "
 _SPILLED = "duckdb_temp_"
 """Begins the names of DuckDB's temporary files."""
 _TYPES: dict[Kind, str] = {
@@ -267,7 +269,7 @@ class DuckDBEngine:
         is_number = isinstance(error, duckdb.OutOfRangeException | duckdb.ConversionException)
         if is_number and _OVERFLOW.search(str(error)):
             return f"{self.name}: {TOO_LARGE}"
-        text = str(error).partition("\n")[0]
+        text = str(error).partition("\n")[0].removeprefix(_OWN)
         for path, name in self._setup.paths.items():
             text = text.replace(str(path), name)
             if path.parent != path.parent.parent:

@@ -2,15 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from types import MappingProxyType
 from typing import NamedTuple, Self
 
-import duckdb
 from sqlglot import exp
 
 from skillian.connectors.base import (
@@ -22,11 +21,10 @@ from skillian.connectors.base import (
 )
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup, Workspace
-from skillian.connectors.duckdb.statement import Cursor, columns_of
-from skillian.connectors.files.delimited import csv_select, file_pattern, types_once
-from skillian.connectors.files.lines import line_of, read_format
+from skillian.connectors.duckdb.statement import Cursor
+from skillian.connectors.files.delimited import file_pattern
+from skillian.connectors.files.lines import line_of
 from skillian.connectors.files.options import WORKBOOKS, FileOptions, read_url
-from skillian.connectors.files.parquet import is_inferred, parquet_select
 from skillian.connectors.files.prepared import (
     JSON,
     PACKED,
@@ -35,6 +33,7 @@ from skillian.connectors.files.prepared import (
     prepared,
     suffix_of,
 )
+from skillian.connectors.files.views import SCHEMA, create_views, drop_views, relation_of
 from skillian.connectors.scratch import folder_of
 from skillian.errors import QueryError
 
@@ -42,7 +41,6 @@ _DELIMITED = frozenset({".csv", ".tsv"}) | JSON
 SUFFIXES = _DELIMITED | frozenset({".parquet"}) | WORKBOOKS
 """The suffixes of files that are tables; those of text may be followed by `.gz`."""
 
-_SCHEMA = "main"
 _UNREADABLE = "its files cannot be read; check that they exist and are readable"
 _OWNED_BY_EXCEL = "~$"
 
@@ -226,7 +224,7 @@ class FilesConnector(EngineConnector):
                 raise QueryError(f"{self._engine.name}: {_UNREADABLE}") from None
             # DuckDB itself would search for a file of that name, and guess the types.
             for table in (table for file in self._files.values() for table in file.tables):
-                named = _relation(table.name).sql("duckdb").casefold() in statement.casefold()
+                named = relation_of(table.name).sql("duckdb").casefold() in statement.casefold()
                 if named and isinstance(table.columns, UnreadableColumns):
                     table.columns.refuse()
 
@@ -237,7 +235,7 @@ class FilesConnector(EngineConnector):
         )
         for path, file in tuple(self._files.items()):
             if stamps.get(path) != file.stamp:
-                _drop(cursor, path, self._files.pop(path).tables)
+                drop_views(cursor, path, self._files.pop(path).tables)
         for path, stamp in stamps.items():
             if path not in self._files:
                 self._files[path] = self._load(cursor, path, stamp)
@@ -249,7 +247,7 @@ class FilesConnector(EngineConnector):
             self._check(path)
             if suffix_of(path) in _DELIMITED:
                 copy = prepared(path, own.options, self._copies)
-            created = tuple(_read(cursor, path, copy, own.options, stamp))
+            created = tuple(create_views(cursor, path, copy, own.options, stamp))
             tables = tuple(table for table, _ in created)
             return _File(stamp, tables, tuple(statement for _, statement in created), copy)
         except QueryError as error:
@@ -257,7 +255,7 @@ class FilesConnector(EngineConnector):
         except OSError:
             reason = f"{path.name}: it cannot be read; check its permissions"
         columns = UnreadableColumns(f"connection {own.name!r}: {reason}")
-        return _File(stamp, (Table(_SCHEMA, path.name, columns, engine="files"),), copy=copy)
+        return _File(stamp, (Table(SCHEMA, path.name, columns, engine="files"),), copy=copy)
 
     def _of(self, path: Path) -> NamedOptions:
         return self._others.get(path, self._default)
@@ -328,59 +326,3 @@ def _is_hidden(path: Path) -> bool:
 def _stamp(path: Path) -> tuple[int, int, int]:
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _read(
-    cursor: Cursor,
-    path: Path,
-    copy: Prepared | None,
-    options: FileOptions,
-    stamp: tuple[int, int, int],
-) -> Iterator[tuple[Table, str]]:
-    """Create the file's tables; yield each with the statement that created it.
-
-    Raises `QueryError` with the name of a damaged file.
-    """
-    suffix = path.suffix.lower()
-    if suffix in WORKBOOKS:
-        from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
-
-        for name, rows in excel.read_workbook(path, options):
-            cursor.register("sheet", rows)
-            yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
-            cursor.unregister("sheet")
-    elif suffix == ".parquet":
-        select = parquet_select(cursor, path)
-        yield _created(cursor, "VIEW", path.name, select, inferred=is_inferred(cursor, path))
-    elif copy is not None:
-        form = read_format(path, copy, options)
-        types = types_once(cursor, copy.path, form, (path, options, stamp))
-        select = csv_select(copy.path, form, types)
-        table, statement = _created(cursor, "VIEW", path.name, select)
-        is_text = options.is_plain and suffix_of(path) not in JSON
-        yield replace(table, remark=copy.remark, is_text=is_text), statement
-
-
-def _created(
-    cursor: Cursor, kind: str, name: str, select: exp.Select, *, inferred: bool = True
-) -> tuple[Table, str]:
-    create = exp.Create(this=_relation(name), kind=kind, replace=True, expression=select)
-    statement = create.sql("duckdb")
-    try:
-        cursor.execute(statement)
-    except (duckdb.InvalidInputException, duckdb.IOException):
-        raise QueryError(
-            f"{name}: it is damaged, or its content is not what its suffix says"
-        ) from None
-    rows = cursor.sql(exp.select("*").from_(_relation(name)).sql("duckdb"))
-    return Table(_SCHEMA, name, columns_of(rows), engine="files", inferred=inferred), statement
-
-
-def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:
-    kind = "TABLE" if path.suffix.lower() in WORKBOOKS else "VIEW"
-    for table in tables:
-        cursor.execute(f"DROP {kind} IF EXISTS {_relation(table.name).sql('duckdb')}")
-
-
-def _relation(name: str) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(name, quoted=True))

@@ -71,6 +71,7 @@ _Types = Mapping[str, tuple[str, ...]]
 def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnType]:
     """The columns of a file and their types, after reading all of it.
 
+    One without a name and a value, such as after a delimiter at the end of each line, is none.
     Raises `QueryError` with the file and the line that is not CSV.
     """
     check_last_line(path, form)
@@ -87,7 +88,11 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
         decimals = _decimals(cursor, rows, types, form)
     except (duckdb.InvalidInputException, duckdb.NotImplementedException):
         raise QueryError(find_fault(path, form)) from None
-    return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
+    return {
+        name: column_type(decimals.get(name) or _narrowest(kinds))
+        for name, kinds in types.items()
+        if name not in form.unnamed or not _has_nothing(kinds)
+    }
 
 
 def _same_types(_cursor: Cursor, _path: Path, form: CsvFormat, version: Hashable) -> Hashable:
@@ -164,9 +169,12 @@ def _matching(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
 
 
 def _narrowest(types: tuple[str, ...]) -> str:
-    # No value is of all types: such a column holds only NULLs.
-    nothing = {*_MOMENTS} <= {*types}
-    return "VARCHAR" if nothing or not types or types[0] == "DECIMAL" else types[0]
+    return "VARCHAR" if _has_nothing(types) or not types or types[0] == "DECIMAL" else types[0]
+
+
+def _has_nothing(types: tuple[str, ...]) -> bool:
+    """Whether a column holds only NULLs: no value is of all types."""
+    return {*_MOMENTS} <= {*types}
 
 
 def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> dict[str, str]:

@@ -42,6 +42,7 @@ class CsvFormat:
         name: The file's name, for messages about a copy of it.
         offset: How many lines the file has that its copy does not have.
         texts: The columns that are texts, even where they look like numbers.
+        unnamed: The columns whose names are only their positions.
     """
 
     delimiter: str
@@ -50,6 +51,7 @@ class CsvFormat:
     name: str = ""
     offset: int = 0
     texts: frozenset[str] = frozenset()
+    unnamed: frozenset[str] = frozenset()
 
     @property
     def header(self) -> str:
@@ -92,7 +94,8 @@ def read_format(
     # With a single column, a line with commas below it is a fault and not a value.
     delimiter = best if len(cells) > 1 or known else ","
     names = column_names(cells)
-    return CsvFormat(delimiter, names, own, path.name, file.offset, file.texts)
+    unnamed = frozenset(name for name, cell in zip(names, cells, strict=True) if not cell.strip())
+    return CsvFormat(delimiter, names, own, path.name, file.offset, file.texts, unnamed)
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:

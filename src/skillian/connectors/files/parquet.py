@@ -15,22 +15,46 @@ INFERRED = {"skillian.inferred": "true"}
 """The metadata of a Parquet file whose types were guessed from the values of another file."""
 
 
-def parquet_select(cursor: Cursor, path: Path) -> exp.Select:
-    """The SELECT of a file's rows; raises an error for a decimal that is too wide, when read."""
+def parquet_select(path: Path) -> exp.Select:
+    """The SELECT of a file's rows."""
     own = exp.EQ(this=exp.var("hive_partitioning"), expression=exp.false())
     function = call("READ_PARQUET", file_pattern(path), own)
-    select = exp.select("*").from_(exp.Table(this=function))
-    # DuckDB would read them as binary floats.
-    wide = [
-        exp.alias_(_refused(path, name, f"decimal({precision},{scale})"), name, quoted=True)
-        for name, precision, scale in _stated(
-            cursor, path, "PARQUET_SCHEMA", "name precision scale"
-        )
-        if (precision or 0) > MAX_DIGITS
-    ]
-    if wide:
-        select.set("expressions", [exp.Star(replace=wide)])
-    return select
+    return exp.select("*").from_(exp.Table(this=function))
+
+
+def unread_columns(cursor: Cursor, path: Path) -> dict[str, str]:
+    """Why columns cannot be read: DuckDB would change a value, or refuse all of the column."""
+    stated = _stated(
+        cursor, path, "PARQUET_SCHEMA", "name precision scale converted_type num_children"
+    )
+    reasons: dict[str, str] = {}
+    column, parts = "", 0
+    for name, precision, scale, kind, children in stated[1:]:  # each before its parts
+        column, parts = (name, 1) if parts == 0 else (column, parts)
+        parts += (children or 0) - 1
+        if (precision or 0) > MAX_DIGITS:  # would be read as a binary float
+            reasons[column] = (
+                f"it is decimal({precision},{scale}), of which only {MAX_DIGITS} digits can be"
+                f" read; write it as a decimal of at most {MAX_DIGITS} digits, or as text"
+            )
+        elif kind == "TIMESTAMP_MILLIS" and not _is_in_range(cursor, path, column):
+            reasons[column] = (
+                "it has a time that is more than 290,000 years from now; correct it, or write it"
+                " as text"
+            )
+    return reasons
+
+
+def _is_in_range(cursor: Cursor, path: Path, column: str) -> bool:
+    """Whether all times of a column have a number of microseconds that 64 bits hold."""
+    values = exp.Max(this=exp.column(column, quoted=True))
+    try:
+        cursor.execute(parquet_select(path).select(values, append=False).sql("duckdb")).fetchall()
+    except duckdb.ConversionException:
+        return False
+    except duckdb.Error:  # which reading the column reports
+        return True
+    return True
 
 
 def is_inferred(cursor: Cursor, path: Path) -> bool:
@@ -47,12 +71,3 @@ def _stated(cursor: Cursor, path: Path, function: str, columns: str) -> list[tup
         return cursor.execute(exp.select(*columns.split()).from_(source).sql("duckdb")).fetchall()
     except duckdb.Error:
         return []
-
-
-def _refused(path: Path, name: str, kind: str) -> exp.Expr:
-    message = (
-        f"{path.name}: column {name!r} is {kind}, of which only {MAX_DIGITS} digits can be read;"
-        f" write it as a decimal of at most {MAX_DIGITS} digits, or as text"
-    )
-    error = call("ERROR", exp.Literal.string(message))
-    return exp.cast(error, "TEXT")

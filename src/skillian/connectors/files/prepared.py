@@ -257,7 +257,8 @@ def _listed(path: Path, text: TextIO) -> tuple[str, list[Any] | None]:
 
     They are its only array of objects, or all of its members if these have a key in common; the
     names of members are the column `key`. It is None if the file has one object on each line. A
-    file of one line may be either: its object has rows only if it has nothing else.
+    file of one line may be either: unless its suffix is `.json`, its object has rows only if it has
+    nothing else.
     """
     start = next((line for line in text if line.strip(_BLANK)), "").strip(_BLANK)
     is_line = _is_whole(start)
@@ -276,8 +277,14 @@ def _listed(path: Path, text: TextIO) -> tuple[str, list[Any] | None]:
             key += "_"
         rows = [{key: name, **each} for name, each in members.items()]
         return f"has its rows in the members of one object, whose names are the column {key}", rows
-    arrays = [(name, value) for name, value in members.items() if _are_objects(value)]
-    if len(arrays) == 1 and not (is_line and len(members) > 1):
+    is_page = not is_line or suffix_of(path) == ".json"
+    arrays = _arrays(members) or [
+        (f"{name}.{inner}", rows)
+        for name, value in members.items()
+        if is_page and isinstance(value, dict)
+        for inner, rows in _arrays(cast("dict[str, Any]", value))
+    ]
+    if len(arrays) == 1 and (is_page or len(members) == 1):
         [(name, rows)] = arrays
         return f"has its rows in {name}", rows
     if is_line:
@@ -297,6 +304,10 @@ def _is_whole(line: str) -> bool:
     except (ValueError, RecursionError):  # which reading it again reports
         pass
     return not line.startswith("[")
+
+
+def _arrays(members: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in members.items() if _are_objects(value)]
 
 
 def _are_objects(value: object) -> bool:

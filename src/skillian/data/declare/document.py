@@ -85,6 +85,10 @@ def validated(model: type[M], document: YamlDocument, secret: str | None = None)
         known = {fault.line for fault in document.faults}
         for details in error.errors(include_url=False):
             line = document.line_of(details["loc"])
+            if details["type"] == "extra_forbidden" and line in known:
+                # The fault may be one of its value, which is right for the key that was meant.
+                document.faults = [fault for fault in document.faults if fault.line != line]
+                known.discard(line)
             if line not in known:
                 document.fault(line, *_explained(model, details, secret))
     return None

@@ -241,6 +241,11 @@ async def _source(
             measures[logical] = role.definition.model_copy(update=update)
         if role.remark:
             remarks.append(f"{logical}: {role.remark}")
+    remarks += [
+        f"{column} is left out: {reason}"
+        for column in table.forbidden
+        if (reason := table.declared[column].unreadable)
+    ]
     if not dimensions:
         raise QueryError("no column of it can be a dimension")
     kinds = {each: table.columns[one.column].kind for each, one in dimensions.items()}

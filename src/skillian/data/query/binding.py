@@ -167,6 +167,7 @@ class BoundSource:
     def _column(self, name: str, what: str) -> str:
         column = match_name(name, self.columns)
         if column is None:
+            self.table.check_readable(name)
             near = ", ".join(nearest(name, self.columns)[:5])
             raise QueryError(f"{what} of {self.name}: there is no column {name!r}; nearest: {near}")
         return column

@@ -255,6 +255,7 @@ def filtered_side(
     known = source.definition.dimensions
     for name in (*shared, *own):
         if name not in known:
+            source.table.check_readable(name)
             raise UnknownNameError("column", name, {**known, **source.columns}, source.name)
     mine = (replace(each, side=side) for each in conditions(source, own))
     return source, (*conditions(source, shared), *mine)

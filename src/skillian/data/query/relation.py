@@ -202,10 +202,13 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
         for name, title in titles.items():
             tables = {table.name: table for table in await opened.get(title).catalog()}
             wanted = _named(name)[0].name
-            if not tables:
-                raise QueryError(f"{title}: its sheets are empty; write names and rows into one")
             if wanted not in tables:
-                raise UnknownNameError("sheet", name, tables)
+                if sheets := [each for each in tables if each.startswith(f"{wanted}#")]:
+                    raise UnknownNameError("sheet", name, sheets)
+                raise QueryError(
+                    f"{name}: the sheet has no names and rows; write them into it, or name another"
+                    " one, or another line of the names, such as header=1"
+                )
             by_name[name] = tables[wanted]
         return by_name, opened.handed_on()
 

@@ -298,7 +298,8 @@ def _forbidden(
         for name in table.forbidden:
             if name.casefold() not in ignored:
                 other = partners[index].get(name, name)
-                sentence = f"there is no right to read column {name!r} of {names[index]}"
+                reason = table.declared[name].unreadable or "there is no right to read it"
+                sentence = f"column {name!r} of {names[index]} cannot be read: {reason}"
                 columns = (other, name) if index else (name, other)
                 yield SchemaDifference("column", *columns, sentence, is_finding=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sqlglot import exp
+
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.query.binding import match_name
 from skillian.data.results.rows import NotCompared
@@ -152,7 +154,8 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
             cells = _cells((a[name], b[other]), rules, own.get(name))
             pairs.append(ColumnPair(name, other, cells))
         except NotComparableError as reason:
-            refused.append(NotCompared(name, "both", str(reason)))
+            remedy = _remedy(name, a[name], b[other])
+            refused.append(NotCompared(name, "both", str(reason), remedy=remedy))
     return Pairing(
         tuple(pairs),
         tuple(refused),
@@ -160,6 +163,18 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
         tuple(name for name in b if name not in partners.values()),
         tuple(pair for pair in pairs if _is_misplaced(pair, own.get(pair.a))),
         own,
+    )
+
+
+def _remedy(name: str, *types: CellType) -> str:
+    """How a column can be compared: as texts, or a text as the type of the other side."""
+    kinds = {each.kind for each in types}
+    has_text = "text" in kinds and kinds.isdisjoint({"nested", "other"})
+    goal = next((each.sql for each in types if has_text and each.kind != "text"), "TEXT")
+    column = name if name.isidentifier() else exp.to_identifier(name, quoted=True).sql()
+    return (
+        "to use it, convert it in the `query` of a declared source, such as by"
+        f" CAST({column} AS {goal}) AS {column}"
     )
 
 

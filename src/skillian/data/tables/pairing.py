@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from skillian.connectors.base import TEXTS, text_column
 from skillian.data import sql
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource, match_name
@@ -107,9 +108,9 @@ async def _pairing(
 
     The key is taken from all columns, also if only some are compared.
 
-    A column without any value fits every type. A whole number or date of a text file, whose types
-    are only found from its values, is compared with a text of a database as it is written; a text
-    of a file with a number, a time or a boolean, if all of the column are.
+    A column without any value fits every type. A column of a text file, whose types are only found
+    from its values, is compared with a text of a database as it is written; a text of a file with a
+    number, a time or a boolean, if all of the column are.
     """
     columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
     dialects = sides[0].connector.dialect, sides[1].connector.dialect
@@ -138,7 +139,16 @@ async def _pairing(
         whole, pairing = of_two_engines(whole), of_two_engines(pairing)
     if question.chosen_columns is not None:
         pairing = replace(pairing, whole=whole)
-    return pairing, (replace(sides[0], instead=instead[0]), replace(sides[1], instead=instead[1]))
+    return pairing, (_reading(sides[0], instead[0]), _reading(sides[1], instead[1]))
+
+
+def _reading(side: SideRows, instead: Mapping[str, exp.Expr]) -> SideRows:
+    """The rows with other values in place of columns, such as the texts of a file."""
+    side = replace(side, instead=instead)
+    if not side.read_as(text=True):
+        return side
+    relation = sql.relation(replace(side.source.table, schema=TEXTS), "source")
+    return replace(side, source=replace(side.source, relation=relation))
 
 
 async def _fitted(
@@ -148,20 +158,13 @@ async def _fitted(
     own = side.type_of(name)
     if not await side.has_values(name):
         return null_of(kind, (side.connector.dialect, other.connector.dialect)), kind
-    if kind.kind == "text" and _is_written(own, side, other):
-        return exp.cast(side.value(name), "TEXT"), CellType("text", "VARCHAR")
+    if kind.kind == "text" and side.source.table.is_text and not other.source.table.inferred:
+        # Of two files whose types are found from values, options may read the texts of one.
+        written = sql.column(text_column(name), "source")
+        return exp.cast(written, "TEXT"), CellType("text", "VARCHAR")
     if own.kind == "text" and (found := await side.type_written(name, kind.kind)):
         return exp.cast(side.value(name), found.sql, dialect="duckdb"), cell_type(found, "duckdb")
     return None
-
-
-def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:
-    """Whether a text file has the very text of each value of a type, and the other side has types.
-
-    Of two files whose types are found from values, options may read the texts of one.
-    """
-    is_text = side.source.table.is_text and not other.source.table.inferred
-    return is_text and kind.sql in {"BIGINT", "DATE"}
 
 
 def without_unread(
@@ -192,7 +195,10 @@ def without_unread(
 async def _explained(
     pairing: Pairing, partners: Mapping[str, str], sides: tuple[SideRows, SideRows]
 ) -> Pairing:
-    """Add to each refused text the values because of which it is not of the other side's type."""
+    """Add to each refused text the values because of which it is not of the other side's type.
+
+    If there are none, the reason says how it can be compared.
+    """
     refused: list[NotCompared] = []
     for each in pairing.not_compared:
         names = each.column, partners[each.column]
@@ -203,7 +209,11 @@ async def _explained(
                 value, kind = side.value(names[index]), kinds[1 - index].kind
                 holds = await what_text_holds(side.source, value, kind)
                 reason += f"; {side.name} holds {holds}" if holds else ""
-        refused.append(replace(each, reason=reason, brief=each.without_values))
+        if reason == each.reason:
+            reason = f"{reason}; {each.remedy}"
+            refused.append(replace(each, reason=reason, remedy="or leave it out"))
+        else:
+            refused.append(replace(each, reason=reason, brief=each.without_values))
     return replace(pairing, not_compared=tuple(refused))
 
 
@@ -238,11 +248,20 @@ def _forbidden(
     sides: Sequence[SideRows],
     forbidden: Sequence[Collection[str]],
 ) -> NotCompared:
-    """A column that may not be read on one side or on both."""
-    where = [
-        side.name for side, name, names in zip(sides, pair, forbidden, strict=True) if name in names
+    """A column that may not or cannot be read on one side or on both."""
+    refused = [
+        (side, name)
+        for side, name, names in zip(sides, pair, forbidden, strict=True)
+        if name is not None and name in names
     ]
+    where = [side.name for side, _ in refused]
     side: Side = "b" if pair[0] is None else "a" if pair[1] is None else "both"
+    for source, name in refused:
+        if reason := source.source.table.declared[name].unreadable:
+            column = pair[0] or name
+            return NotCompared(
+                column, side, f"in {source.name}, {reason}", remedy="or leave it out"
+            )
     reason = f"there is no right to read it in {' and '.join(dict.fromkeys(where))}"
     remedy = "ask for the right to SELECT it, or leave it out"
     return NotCompared(pair[0] or pair[1] or "", side, reason, remedy=remedy)

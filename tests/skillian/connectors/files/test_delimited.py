@@ -172,6 +172,11 @@ def test_the_first_line_has_delimiter_and_names(
     assert form.delimiter == delimiter
 
 
+def test_a_column_without_a_name_and_a_value_is_none(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "id,,v,,\n1,,2,3,\n")
+    assert [*csv_types(duckdb.connect(), path, read_format(path))] == ["id", "v", "column_4"]
+
+
 def test_a_first_line_of_values_is_refused(tmp_path: Path) -> None:
     for content in ("", "\n", "1001,5.5\n", "2024-01-31;-7,5;\n"):
         with pytest.raises(QueryError, match=r"a\.csv, line 1: it has no column names"):

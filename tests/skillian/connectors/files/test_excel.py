@@ -3,6 +3,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 import xlsxwriter
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillian.connectors.files.excel import cell_of, read_workbook
+from skillian.connectors.files.options import FileOptions
 
 
 def written(path: Path, columns: dict[str, list[Any]]) -> Any:
@@ -25,7 +27,8 @@ def written(path: Path, columns: dict[str, list[Any]]) -> Any:
             sheet.write(0, column, name)
             for row, value in enumerate(values, start=1):
                 sheet.write(row, column, value, formats.get(type(value)))
-    ((_, table),) = read_workbook(path)
+    ((_, table, unread),) = read_workbook(path)
+    assert not unread
     return table
 
 
@@ -81,7 +84,7 @@ def test_sheets_are_tables_and_empty_rows_no_rows(tmp_path: Path) -> None:
         chart = book.add_chart({"type": "line"})
         chart.add_series({"values": "=One!$A$4:$A$4"})
         book.add_chartsheet("Chart").set_chart(chart)
-    tables = dict(read_workbook(path))
+    tables = {sheet.name: sheet.rows for sheet in read_workbook(path)}
     assert list(tables) == ["book.xlsx", "book.xlsx#Two"]
     assert tables["book.xlsx"].to_pylist() == [{"a_2": 1, "A_1": 2, "column_3": 3, "2024": 4}]
     assert tables["book.xlsx#Two"].to_pylist() == []
@@ -94,8 +97,100 @@ def test_an_error_in_a_cell_is_null(tmp_path: Path) -> None:
         sheet.write_column(0, 0, ("a", 1))
         sheet.write_formula(2, 0, "=1/0", None, "#DIV/0!")
         sheet.write_column(1, 1, ("x", "y"))
-    ((_, table),) = read_workbook(path)
+    ((_, table, _),) = read_workbook(path)
     assert table.column("a").to_pylist() == [1, None]
+
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def with_sheet(path: Path, *changes: tuple[str, str]) -> Path:
+    """The workbook with other texts in the XML of its first sheet, as another program writes it."""
+    part = "xl/worksheets/sheet1.xml"
+    with ZipFile(path) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    for before, after in changes:
+        assert before.encode() in parts[part]
+        parts[part] = parts[part].replace(before.encode(), after.encode())
+    with ZipFile(path, "w") as new:
+        for name, content in parts.items():
+            new.writestr(name, content)
+    return path
+
+
+def with_formula(path: Path, stored: Any) -> Path:
+    """A workbook whose B3, below a name and a number, has a formula with this result."""
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("One")
+        sheet.write_row(0, 0, ("id", "v"))
+        sheet.write_row(1, 0, (1, 7))
+        sheet.write_formula(2, 1, "=B2", None, stored)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("stored", "changes"),
+    [
+        (8, [("<v>8</v>", "<v />")]),
+        (8, [("<v>8</v>", "")]),
+        (
+            8,
+            [
+                ("<c ", "<x:c "),
+                ("<f>", "<x:f>"),
+                ("</f>", "</x:f>"),
+                ("</c>", "</x:c>"),
+                ("<v>8</v>", ""),
+                ("<worksheet ", f'<worksheet xmlns:x="{_MAIN}" '),
+            ],
+        ),
+        (8, [("<v>8</v>", ""), (' r="3"', "")]),
+        (0, []),  # nothing was computed: the workbook says so
+    ],
+)
+def test_a_formula_without_a_result_is_not_an_empty_cell(
+    tmp_path: Path, stored: int, changes: list[tuple[str, str]]
+) -> None:
+    path = with_sheet(with_formula(tmp_path / "a.xlsx", stored), *changes)
+    ((_, table, unread),) = read_workbook(path)
+    assert table.column("id").to_pylist() == [1, None]
+    assert [*unread] == ["v"]
+    assert unread["v"].startswith("cell B3 has a formula")
+
+
+@pytest.mark.parametrize("text", ["", "x"])
+def test_the_result_of_a_formula_is_its_value(tmp_path: Path, text: str) -> None:
+    path = with_formula(tmp_path / "a.xlsx", "stored")
+    path = with_sheet(path, ("<v>stored</v>", f"<v>{text}</v>"))
+    ((_, table, unread),) = read_workbook(path)
+    assert not unread
+    assert table.column("v").to_pylist() == (["7", text] if text else [7])
+
+
+def test_a_date_before_all_dates_is_not_a_time_of_day(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for column, (name, shown) in enumerate((("v", "yyyy-mm-dd"), ("w", "[h]:mm"), ("x", "0"))):
+            sheet.write(0, column, name)
+            sheet.write(1, column, -7.25, book.add_format({"num_format": shown}))
+            sheet.write(2, column, 0.5, book.add_format({"num_format": shown}))
+    ((_, table, unread),) = read_workbook(path)
+    assert [*unread] == ["v"]
+    assert unread["v"].startswith("cell A2 ")
+    assert table.column("w").to_pylist() == ["-174:00:00", "12:00:00"]
+
+
+def test_a_column_without_a_name_and_a_value_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write(0, 0, "A title")
+        for row, values in enumerate((("id", None, "v", None), (1, None, 10, 5)), 3):
+            sheet.write_row(row, 1, values)
+    ((_, table, _),) = read_workbook(path, FileOptions(header=4))
+    assert table.to_pylist() == [{"id": 1, "v": 10, "column_5": 5}]
+    assert cell_of(path, "a.xlsx", "v", "10", FileOptions(header=4)) == "D5"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Files whose form has to be stated, packed files, JSON, hostile files: exact, or messages."""
 
 import gzip
+import json
 import tracemalloc
 from collections.abc import Mapping
 from datetime import date
@@ -155,6 +156,24 @@ async def test_numbers_in_objects_of_json_have_one_notation(tmp_path: Path) -> N
     assert await rows_of(tmp_path, "x.jsonl") == [
         {"v": "[0.12345678901234567890123456789012, 1.5]"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ('{"count": 2, "next": null, "results": [{"id": 1}, {"id": 2}]}', "results"),
+        ('{"meta": {"page": 1}, "data": {"rows": [{"id": 1}, {"id": 2}]}}', "data.rows"),
+        ('{"a": [{"id": 1}], "b": [{"id": 1}]}', ""),
+        ('{"a": {"x": [{"id": 1}]}, "b": {"y": [{"id": 1}]}}', ""),
+        ('{"a": {"b": {"c": [{"id": 1}]}}}', ""),
+    ],
+)
+async def test_a_page_of_an_api_has_rows(tmp_path: Path, content: str, where: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    (tmp_path / "x.jsonl").write_text(content)  # one object on each line, of which there is one
+    page, line = await rows_of(tmp_path, "x.json"), await rows_of(tmp_path, "x.jsonl")
+    assert [*line[0]] == [*json.loads(content)]
+    assert page == ([{"id": 1}, {"id": 2}] if where else line)
 
 
 async def test_members_of_one_object_may_be_rows(tmp_path: Path) -> None:

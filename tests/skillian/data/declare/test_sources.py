@@ -204,6 +204,22 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
     assert "is repeated" in messages[4]
 
 
+def test_a_key_that_does_not_exist_is_the_fault_whatever_its_value(tmp_path: Path) -> None:
+    given = """
+  - {name: x, a: ledger, b: plan, rules: {all: {trimm: true}}}
+  - name: y
+    a: ledger
+    b: plan
+    measurs: true
+  - {name: z, a: ledger, b: plan, measures: true}
+"""
+    all_faults = saved_faults(tmp_path, HEAD + given)
+    messages = [message for *_, message in all_faults]
+    words = ("unknown key `trimm`", "unknown key `measurs`", "`true` without quotes")
+    assert all(word in " ".join(messages) for word in words)
+    assert " ".join(messages).count("without quotes") == 1
+
+
 def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
     text = "sources: ../sources.yaml\ncompare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
     all_faults = saved_faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))

@@ -46,19 +46,29 @@ def test_a_value_that_is_not_of_its_type_leaves_its_column_out(store: Store) -> 
 
 
 def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_path: Path) -> None:
+    columns = "id VARCHAR, d VARCHAR, n VARCHAR, x VARCHAR, m VARCHAR, z VARCHAR, b VARCHAR"
     rows = (
-        "('1', '2024-01-31', '5', '1.5'), ('2', '2024-02-30', '07', '2'), ('03', NULL, NULL, NULL)"
+        "('10000000000000000001', '2024-01-31', '5', '1.50', '2024-01-02 03:04',"
+        " '2024-01-02T03:04Z', 'true'), ('2', '2024-02-30', '07', '2.0', '2024-01-02T03:04',"
+        " '2024-01-02 03:04+00', '1'),"
+        " ('03', NULL, NULL, NULL, NULL, NULL, NULL)"
     )
-    texts = good(store, "id VARCHAR, d VARCHAR, n VARCHAR, x VARCHAR", rows)
+    texts = good(store, columns, rows)
     file = tmp_path / "a.csv"
-    file.write_text("id,d,n,x\n1,2024-01-31,5,1.50\n2,2024-02-28,7,2\n3,,,\n")
+    file.write_text(
+        "id,d,n,x,m,z,b\n"
+        "10000000000000000001,2024-01-31,5,1.50,2024-01-02 03:04,2024-01-02T03:04Z,true\n"
+        "2,2024-02-28,7,2,2024-01-02 03:04,2024-01-02 03:04Z,True\n"
+        "3,,,,,,\n"
+    )
     for pair in ((str(file), texts), (texts, str(file))):
         result = compared(*pair, key=("id",))
         assert (result.rows.matched, result.rows.differing) == (1, 1)
         assert (result.rows.only_in_a, result.rows.only_in_b) == (1, 1)
-        assert {each.a: each.mismatches for each in result.columns} == {"d": 1, "n": 1}
-        assert [each.column for each in result.not_compared] == ["x"]
-        assert f"id, d, n of {file} are compared as text, as they are written." in result.notes
+        assert {each.a: each.mismatches for each in result.columns} == dict.fromkeys("dnxmzb", 1)
+        assert not result.not_compared
+        written = f"id, d, n, x, m, z, b of {file} are compared as text, as they are written."
+        assert written in result.notes
     other = tmp_path / "b.csv"
     for none in ("NA", r"\N"):
         other.write_text(f"id,d,n\n1,2024-01-31,{none}\n2,2024-02-28,7\n3,,\n")
