@@ -33,6 +33,7 @@ NOT_UNDERSTOOD = "not_understood"
 TOOL_FAILED = "tool_failed"
 """Finish reason of a reply that reports why a tool failed."""
 _MOST_OFFERS, _NEAR = 3, 80
+_READINGS = re.compile(r"(.+) \((.+ or .+)\?\)")
 _TURNING = re.compile(
     r"\b(not?|nor|never|\w+n't|out|but|every(one|body|where|thing)|leave|without|barring|minus"
     r"|best|worst|by what|which ones)\b|(?<!\w)-",
@@ -116,6 +117,11 @@ class OfflinePlanner:
             is_name = found and word[0].isalpha()
             question = question.replace(word, found[0]) if found and is_name else question
         reading, whole = self.read(question, earlier), self._vocabulary
+        for doubt in map(_READINGS.fullmatch, reading.unread):
+            before, text, after = question.rpartition(doubt[1] if doubt else "\n")
+            for name in doubt[2].split(" or ") if doubt else ():
+                stated = f"{name} {text}" if name in whole.dimensions else f'"{name}"'
+                yield self.read(f"{before}{stated}{after}", earlier)
         if _TURNING.search(re.sub(r"\([^()]*\)", "", ", ".join(reading.unread))):
             return  # an offer that leaves out a negation or an order turns the question around
         reading = replace(reading, unread=[])

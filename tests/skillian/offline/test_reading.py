@@ -256,6 +256,71 @@ def test_months_years_and_values_that_are_english_words(
     assert filters_of(question, Vocabulary({"cinema": words})) == filters
 
 
+YEARLY = tuple(f"{year}-{month:02d}" for year in (2024, 2025) for month in range(1, 13))
+PLACES = ("Nice", "Bath", "Split")
+SHOP = SourceWords(
+    {"mrr": ()},
+    {
+        "cohort": DimensionWords((), ("2023", "2024")),
+        "month": DimensionWords((), YEARLY, parts=("day",)),
+        "day": DAYS,
+        "ward": DimensionWords((), ("ER", "ICU", "OR", "General")),
+        "carrier": DimensionWords((), ("DHL", "May")),
+        "origin": DimensionWords((), PLACES),
+        "destination": DimensionWords((), PLACES),
+    },
+)
+SHOPS = Vocabulary({"shop": SHOP, "books": SHOP})
+SPRING = {"month": {"between": ["2024-03", "2024-05"]}}
+YEAR = {"month": {"between": ["2024-01", "2024-12"]}}
+
+
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [
+        ("by ward in general", None),
+        ("in general by carrier", None),
+        ("by carrier in General", {"ward": "General"}),
+        ("by carrier in the general ward", {"ward": "General"}),
+        ("by cohort for 2024", None),
+        ("by carrier and cohort since 2024", None),
+        ("by month in 2024", None),
+        ("top 2 cohorts in 2024 by mrr", None),
+        ("which cohort in 2024 had the most mrr", None),
+        ("for cohort 2024", {"cohort": "2024"}),
+        ("for cohort 2024 in month 2024", {"cohort": "2024", **YEAR}),
+        ("for cohorts 2023 and 2024, from March to May", None),
+        ("for cohorts 2023 and 2024, March 2024", {"cohort": ["2023", "2024"], "month": YEARLY[2]}),
+        ("by cohort in 2025", {"month": {"between": ["2025-01", "2025-12"]}}),
+        ("from 2024-03 to 2024-05", SPRING),
+        ("2024-03..2024-05", SPRING),
+        ("from May to July 2024", {"month": {"between": ["2024-05", "2024-07"]}}),
+        ("for DHL and May", {"carrier": ["DHL", "May"]}),
+        ("for May and June 2024", {"month": {"between": ["2024-05", "2024-06"]}}),
+        ("by carrier in May", None),
+    ],
+)
+def test_a_word_with_two_meanings_is_a_value_beside_its_dimension(
+    question: str, filters: dict[str, object] | None
+) -> None:
+    assert filters_of(f"mrr of shop {question}", SHOPS) == filters
+
+
+@pytest.mark.parametrize(
+    ("question", "readings"),
+    [
+        (
+            "mrr of shop by carrier in 2024",
+            [{"cohort": "2024"}, YEAR, {}],
+        ),
+        ("mrr of shop without Nice", [{"origin": {"ne": "Nice"}}, {"destination": {"ne": "Nice"}}]),
+    ],
+)
+def test_each_reading_of_a_value_is_offered(question: str, readings: list[Any]) -> None:
+    offers = OfflinePlanner(SHOPS).offers(question, Earlier())
+    assert [filters_of(offer, SHOPS) for offer in offers][: len(readings)] == readings
+
+
 def test_a_server_that_runs_over_midnight_reads_the_last_month_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

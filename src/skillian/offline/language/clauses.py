@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -118,7 +118,8 @@ class Reader:
         """What the tokens say."""
         reading, at, line, texts = self.reading, 0, "", list[tuple[int, str]]()
         reading.tokens = self.tokens
-        periods = [item.period for token in self.tokens for item in token.items if item.period]
+        timed = [t for t in self.tokens if {*t.values} <= {*self.vocabulary.timed}]
+        periods = [item.period for token in timed for item in token.items if item.period]
         self.years = frozenset(p.first.year for p in periods if p.has_year) or self.years
         while at < len(self.tokens):
             name, length = self._clause(self.tokens[at:])
@@ -246,9 +247,9 @@ class Reader:
         refuse((is_list or is_which or is_after or is_until, text))
         if name == "range" and (is_timed or kinds[0] == "between"):
             ends = tuple(item for each in values for item in each.items)
-            is_one_dimension = value.values.keys() <= values[-1].values.keys()
-            refuse((len(ends) != _ENDS or not is_one_dimension, text))
-            self._add(value, "between", ends)
+            shared = {name: () for name in value.values if name in values[-1].values}
+            refuse((len(ends) != _ENDS or not shared, text))
+            self._add(replace(value, values=shared), "between", ends)
             return
         toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []
         toward = ["from", "to"] if name == "range" else [*toward, ""]
@@ -297,8 +298,9 @@ class Reader:
             meant = [name for name in names if words[name] & _ROUTE[toward]]
             names = meant or [n for n in names if not (words[n] & against or value.label)]
         stated = {n for token in self.tokens if token.kind == "dimension" for n in token.names}
-        if {*names} <= {*self.vocabulary.timed}:
-            names = [name for name in names if name in stated] or self._longest(names, items)
+        timed = [name for name in names if name in self.vocabulary.timed]
+        chosen = [name for name in timed if name in stated] or self._longest(timed, items)
+        names = [name for name in names if name not in timed or name in chosen]
         refuse((len(names) != 1, f"{value.text} ({' or '.join(names)}?)" if names else value.text))
         return names[0]
 
@@ -315,8 +317,9 @@ class Reader:
     def _meant(self, item: Token, name: str) -> tuple[tuple[str, ...], Period | None]:
         """The values of the dimension that a token means, and the days of a period."""
         values = self.vocabulary.values(name)
-        period = dated(item.period, self.years or years_of(values)) if item.period else None
         found = item.values.get(name, ())
+        period = None if found else item.period
+        period = dated(period, self.years or years_of(values)) if period else None
         if period is None:
             doubt = "of which year" if item.period else " or ".join(found)
             is_exact = item.text in found and item.text.isupper()
