@@ -117,13 +117,16 @@ class OfflinePlanner:
             is_name = found and word[0].isalpha()
             question = question.replace(word, found[0]) if found and is_name else question
         reading, whole = self.read(question, earlier), self._vocabulary
-        for doubt in map(_READINGS.fullmatch, reading.unread):
-            before, text, after = question.rpartition(doubt[1] if doubt else "\n")
-            for name in doubt[2].split(" or ") if doubt else ():
+        doubts = [match for each in reading.unread if (match := _READINGS.fullmatch(each))]
+        for match in doubts:
+            before, text, after = question.rpartition(match[1])
+            for name in match[2].split(" or "):
                 stated = f"{name} {text}" if name in whole.dimensions else f'"{name}"'
                 yield self.read(f"{before}{stated}{after}", earlier)
-        if _TURNING.search(re.sub(r"\([^()]*\)", "", ", ".join(reading.unread))):
+        if doubts or _TURNING.search(re.sub(r"\([^()]*\)", "", ", ".join(reading.unread))):
             return  # an offer that leaves out a negation or an order turns the question around
+        for doubt in ("remove", "all") if earlier.last and not reading.unread else ():
+            yield replace(reading, says={**reading.says, doubt: doubt})
         reading = replace(reading, unread=[])
         yield reading
         having = whole.with_measures(reading.measures or reading.ordered or [""])

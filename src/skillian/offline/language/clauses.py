@@ -167,7 +167,12 @@ class Reader:
         if len(values) == _ENDS and values[0].isdisjoint(values[1]):
             found = [(end, name) for end, name in found if name != "range"]
         end, name = max(found, key=lambda each: each[0], default=(0, ""))
-        return name, len(kinds[:end].replace(",", "").split()) or 1
+        length = len(kinds[:end].replace(",", "").split()) or 1
+        if name == "only_in" and tokens[length - 1].kind == "only":
+            following, _ = self._clause(tokens[length - 1 :])
+            if following in {"eq", "bound", "range"}:
+                return "sources", length - 1  # "revenue of erp only Germany"
+        return name, length
 
     def _sign(self, name: str, part: Sequence[Token]) -> str:
         """The name of a clause with + if it cannot belong to a noun, or else -."""
@@ -238,7 +243,8 @@ class Reader:
             values, part = values[-1:], part[-1:]
         kinds, value = [token.kind for token in part], values[0]
         operator = next((_OPERATORS[kind] for kind in kinds if kind in _OPERATORS), "eq")
-        is_list = kinds[-1] == "excluded" and "," in value.joins
+        last = value.text.rpartition(" and ")[2] if not value.prep else value.text
+        is_list = kinds[-1] == "excluded" and "," in value.joins and "," in last
         is_which = "which" in self.reading.says and part[0].text.lower() in _PLAIN_NOT
         is_last = value is part[-1] and bool(value.prep) and not value.label
         is_after = name in {"bound", "place"} and is_last

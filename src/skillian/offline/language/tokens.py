@@ -200,6 +200,10 @@ class _Reader:
         if kind == "aux" and length > 1:  # "for us" where US is a value
             is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
             kind = "" if is_value else kind
+        first = self.part.phrases.get(words[0].plain, {}).get("value", {})
+        own = [value for name in self.before().names for value in first.get(name, ())]
+        if length > 1 and words[0].text in own and not self.is_grouped():
+            return ""  # "destination Split by carrier"
         placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
         text = " ".join(word.text.lower() for word in words)
         mark = self.question[words[-1].end :][:1]
@@ -233,9 +237,11 @@ class _Reader:
         place = 1 + len([*passed])
         last = self.before(place)
         following = self.words[end].plain if end < len(self.words) else ""
+        is_plural = following != "" and self.words[end].text[-1] == "s" != following[-1]
+        is_count = other.kind == "number" and (is_plural or self.before().kind in _RANKING)
         is_noun = last.kind == "dimension" and (_has_last_apart(last) or not self.is_grouped(place))
         beside = {*last.names[-1:]} if is_noun else set[str]()
-        if other.kind != "vague":
+        if other.kind != "vague" and not is_count:
             beside |= self.part.phrases.get(following, {}).get("dimension", {}).keys()
         is_exact = value.text != "I" and any(value.text in of for of in value.values.values())
         is_small = other.kind in _SMALL and not is_exact
@@ -370,6 +376,8 @@ def as_number(text: str) -> Decimal | None:
     """The number that digits or a word say; a comma before 1 or 2 digits is a point."""
     if text.lower() in NUMBERS:
         return Decimal(NUMBERS[text.lower()])
+    if thousands := re.fullmatch(r"\d{1,3}(?:([.,])\d{3})+(?!\1)[.,]\d+", text):
+        text = text.replace(thousands[1], "")
     whole, point, rest = text.replace(",", ".").rpartition(".")
     is_grouped = len(rest) == 3 and bool(point) and whole != "0"  # noqa: PLR2004
     digits = f"{whole}{point}{rest}"
