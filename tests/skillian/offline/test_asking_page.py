@@ -206,6 +206,7 @@ def test_other_follow_up_questions() -> None:
             "and in 2023?",
             [{"month": {"between": ["2023-01", "2023-12"]}}],
         ),
+        ("Revenue of erp by country", "stare over", []),
     ],
 )
 def test_what_a_change_may_mean_is_offered(

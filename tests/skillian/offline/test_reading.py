@@ -265,7 +265,7 @@ SHOP = SourceWords(
         "month": DimensionWords((), YEARLY, parts=("day",)),
         "day": DAYS,
         "ward": DimensionWords((), ("ER", "ICU", "OR", "General")),
-        "carrier": DimensionWords((), ("DHL", "May")),
+        "carrier": DimensionWords((), ("DHL", "May", "Buy")),
         "origin": DimensionWords((), PLACES),
         "destination": DimensionWords((), PLACES),
         "zone": DimensionWords((), ("1", "2", "3")),
@@ -330,6 +330,21 @@ def test_what_a_number_is(question: str, part: dict[str, Any]) -> None:
     assert {name: call[name] for name in part} == part
 
 
+@pytest.mark.parametrize(
+    ("question", "offers"),
+    [
+        ("mrr of shop by sort", ["Show mrr of shop"]),
+        ("mrr of shop by cariers", ["Show mrr of shop by carrier"]),
+        ("the last 3 months of mrr in shop by carrier", []),
+        ("ER vs ICU mrr of shop", []),
+        ("split mrr of shop by zone", ["Show mrr of shop by zone"]),
+    ],
+)
+def test_an_offer_has_no_condition_that_nobody_stated(question: str, offers: list[str]) -> None:
+    made = OfflinePlanner(SHOPS).offers(question, Earlier())
+    assert [offer for offer in made if offer.startswith("Show")] == offers
+
+
 def test_a_thousand_or_one() -> None:
     assert "1,000" in asked("shop vs books: mrr, tolerance 1,000", SHOPS)
 
@@ -341,6 +356,7 @@ def test_a_thousand_or_one() -> None:
             "mrr of shop by carrier in 2024",
             [{"cohort": "2024"}, YEAR],
         ),
+        ("mrr of shop, 2024, cohort 2023", [{"cohort": "2023", **YEAR}]),
         ("mrr of shop without Nice", [{"origin": {"ne": "Nice"}}, {"destination": {"ne": "Nice"}}]),
     ],
 )

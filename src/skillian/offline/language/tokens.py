@@ -236,7 +236,8 @@ class _Reader:
         passed = takewhile(lambda t: t.kind in _SMALL | _COMPARING, reversed(self.tokens))
         place = 1 + len([*passed])
         last = self.before(place)
-        following = self.words[end].plain if end < len(self.words) else ""
+        is_apart = self.question[self.words[end - 1].end :][:1] in _MARKS
+        following = "" if is_apart or end == len(self.words) else self.words[end].plain
         is_plural = following != "" and self.words[end].text[-1] == "s" != following[-1]
         is_count = other.kind == "number" and (is_plural or self.before().kind in _RANKING)
         is_noun = last.kind == "dimension" and (_has_last_apart(last) or not self.is_grouped(place))
