@@ -61,6 +61,8 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     sources = having if "pair" in says and len(having) == _PAIR else sources
     is_of_result = says & LOOKS - ({"why"} if len(sources) == _PAIR else set[str]())
     is_compared = says & _COMPARED
+    stated = [name for token in reading.tokens if token.kind == "dimension" for name in token.names]
+    dimensions = " and ".join(dict.fromkeys((*stated, *reading.filters)))
     refuse(
         (says & {"list", "describe"}, "Ask for the sources alone."),
         ("rows" in says and not says & {"listed", "compare"}, "Which rows?"),
@@ -68,6 +70,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         (is_of_result, _NO_COMPARISON),
         (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
         (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
+        (not having and dimensions, f"{dimensions} of what? Name a measure or a source, too."),
         (not having, ""),
         (len(having) != 1 and not sources, f"Of which source? {' or '.join(having)}"),
         (len(sources) == _PAIR and not (named or is_compared), "Which measure?"),

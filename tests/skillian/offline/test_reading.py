@@ -95,6 +95,8 @@ def test_names_are_found_in_other_case_with_spaces_and_in_plural(
         ("average amount of fi_reporting", "average"),
         ("amount of fi_reporting since 2024001 since 2024002", "2024002"),
         ("which company is best in fi_reporting", "best"),
+        ("cost centre by company", "cost_centre and company of what?"),
+        ("1001", "company of what?"),
     ],
 )
 def test_what_is_not_understood_is_named(question: str, unread: str) -> None:
