@@ -20,7 +20,7 @@ from skillian.offline.earlier import Earlier, as_object, read_earlier
 from skillian.offline.language.clauses import Reader, Reading
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import LONGEST_QUESTION, spelt_out
-from skillian.offline.language.tokens import tokens_of
+from skillian.offline.language.tokens import as_number, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.plans import plan
 from skillian.offline.spoken import plan_spoken
@@ -123,7 +123,8 @@ class OfflinePlanner:
         for match in doubts:
             before, text, after = question.rpartition(match[1])
             for name in match[2].split(" or "):
-                stated = f"{name} {text}" if name in whole.dimensions else f'"{name}"'
+                value = name if as_number(name) else f'"{name}"'
+                stated = f"{name} {text}" if name in whole.dimensions else value
                 yield self.read(f"{before}{stated}{after}", earlier)
         unread = ", ".join(reading.unread)
         is_guess = unread != "" and not any(name for name, _ in first.parts)

@@ -348,7 +348,11 @@ def test_an_offer_has_no_condition_that_nobody_stated(question: str, offers: lis
 
 
 def test_a_thousand_or_one() -> None:
-    assert "1,000" in asked("shop vs books: mrr, tolerance 1,000", SHOPS)
+    offers = OfflinePlanner(SHOPS).offers("shop vs books: mrr, tolerance 1,250", Earlier())
+    assert [asked(offer, SHOPS)["thresholds"]["match"] for offer in offers] == [
+        {"absolute": 1250},
+        {"absolute": 1.25},
+    ]
 
 
 @pytest.mark.parametrize(

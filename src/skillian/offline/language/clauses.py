@@ -42,6 +42,7 @@ _ROUTE = {
     "to": {"destination", "to", "arrival", "receiver", "end", "dest"},
 }
 _MOST_ROWS, _ENDS = 1000, 2
+_THOUSAND = re.compile(r"^(\d{1,3})[.,](?=\d{3}$)(\d+?)(0*)$")
 _PLAIN_NOT = {"not", "no", "isn't", "aren't"}
 _ASKING = {"which", "how_many", "how_much"}
 _LIMITING = {"ignore", "tolerance", "within"}
@@ -130,7 +131,7 @@ class Reader:
                 is_one = len(part[-1].items or part[-1].names) != _ENDS
                 is_unclear = part[0].kind == "which" and name == "members" and part[-1].prep != ""
                 is_unclear |= "both" in {t.kind for t in part} and is_one
-                refuse((not name or is_unclear, text))
+                refuse((not name or is_unclear, _THOUSAND.sub(r"\g<0> (\1\2\3 or \1.\2?)", text)))
                 for token in part:
                     reading.says[token.kind] = token.text
                     self._take(name, token, text)
