@@ -34,7 +34,7 @@ NOT_UNDERSTOOD = "not_understood"
 TOOL_FAILED = "tool_failed"
 """Finish reason of a reply that reports why a tool failed."""
 _MOST_OFFERS, _NEAR = 3, 80
-_READINGS = re.compile(r"(.+) \(([^,]+ or [^,]+)\?\)")
+_READINGS = re.compile(r"([^(]+) \(([^,()]+)\?\)")
 _TURNING = re.compile(
     r"\b(not?|nor|never|\w+n't|out|but|every(one|body|where|thing)|leave|without|barring|minus"
     r"|best|worst|by what|which ones|(last|past|next|latest)(?=,|$))\b|(?<!\w)-",
@@ -119,10 +119,11 @@ class OfflinePlanner:
             is_name = found and word[0].isalpha() and plain(word) not in KINDS
             question = question.replace(word, found[0]) if found and is_name else question
         reading, whole = self.read(question, earlier), self._vocabulary
-        doubts = [match for each in reading.unread if (match := _READINGS.fullmatch(each))]
-        for match in doubts:
-            before, text, after = question.rpartition(match[1])
-            for name in match[2].split(" or "):
+        found = filter(None, map(_READINGS.fullmatch, reading.unread))
+        doubts = [(match[1], match[2].split(" or ")) for match in found if " or " in match[2]]
+        for said, names in doubts:
+            before, text, after = question.rpartition(said)
+            for name in names:
                 value = name if as_number(name) else f'"{name}"'
                 stated = f"{name} {text}" if name in whole.dimensions else value
                 yield self.read(f"{before}{stated}{after}", earlier)
