@@ -246,7 +246,7 @@ def literal(value: Any) -> Any:
 
 
 def _more(count: int, most: int = MOST_LISTED, *, is_cut: bool = False) -> list[str]:
-    has = f"the first {count}" if is_cut else "them"
+    has = "only the first ones" if is_cut else "them"
     return ["", f"There are more; the result has {has}."] if count > most else []
 
 
