@@ -78,6 +78,7 @@ def query_scope(
         *_rows_covered(result.filters, tuple(info.dimensions)),
         *([f"by {', '.join(dimensions)}"] if dimensions else ["in total"]),
         *([_first(result.row_count)] if result.truncated else []),
+        *(["others tie with the last row"] if result.tied else []),
         f"as of {snapshot}",
     ]
 

@@ -18,9 +18,10 @@ from rapidfuzz import fuzz, process
 from skillian.offline.calls import Plan, PlannedCall, sentence_of
 from skillian.offline.earlier import Earlier, as_object, read_earlier
 from skillian.offline.language.clauses import Reader, Reading
+from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import LONGEST_QUESTION, spelt_out
-from skillian.offline.language.tokens import tokens_of
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.language.tokens import as_number, tokens_of
+from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.plans import plan
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.wording import word_help, word_result
@@ -33,9 +34,10 @@ NOT_UNDERSTOOD = "not_understood"
 TOOL_FAILED = "tool_failed"
 """Finish reason of a reply that reports why a tool failed."""
 _MOST_OFFERS, _NEAR = 3, 80
+_READINGS = re.compile(r"([^(]+) \(([^,()]+)\?\)")
 _TURNING = re.compile(
     r"\b(not?|nor|never|\w+n't|out|but|every(one|body|where|thing)|leave|without|barring|minus"
-    r"|best|worst|by what|which ones)\b|(?<!\w)-",
+    r"|best|worst|by what|which ones|(last|past|next|latest)(?=,|$))\b|(?<!\w)-",
     re.IGNORECASE,
 )
 
@@ -111,13 +113,27 @@ class OfflinePlanner:
         Then the same about each source that has the measures, and as a comparison of two.
         """
         names = [name for name in self._vocabulary.phrases if name.replace("_", "").isalpha()]
-        for word in self.read(question, earlier).unread:
+        first = self.read(question, earlier)
+        for word in first.unread:
             found = process.extractOne(word, names, scorer=fuzz.ratio, score_cutoff=_NEAR)
-            is_name = found and word[0].isalpha()
+            is_name = found and word[0].isalpha() and plain(word) not in KINDS
             question = question.replace(word, found[0]) if found and is_name else question
         reading, whole = self.read(question, earlier), self._vocabulary
-        if _TURNING.search(re.sub(r"\([^()]*\)", "", ", ".join(reading.unread))):
+        found = filter(None, map(_READINGS.fullmatch, reading.unread))
+        doubts = [(match[1], match[2].split(" or ")) for match in found if " or " in match[2]]
+        for said, names in doubts:
+            before, text, after = question.rpartition(said)
+            for name in names:
+                value = name if as_number(name) else f'"{name}"'
+                stated = f"{name} {text}" if name in whole.dimensions else value
+                yield self.read(f"{before}{stated}{after}", earlier)
+        unread = ", ".join(reading.unread)
+        is_guess = unread != "" and not any(name for name, _ in first.parts)
+        is_part = doubts or "(a second condition" in unread
+        if is_guess or is_part or _TURNING.search(re.sub(r"\([^()]*\)", "", unread)):
             return  # an offer that leaves out a negation or an order turns the question around
+        for doubt in ("remove", "all") if earlier.last and not reading.unread else ():
+            yield replace(reading, says={**reading.says, doubt: doubt})
         reading = replace(reading, unread=[])
         yield reading
         having = whole.with_measures(reading.measures or reading.ordered or [""])

@@ -22,6 +22,7 @@ _COMPARED = {"compare", "same", "off", "gap"}
 _CURRENCIES = {"euro": "eur", "€": "eur", "dollar": "usd", "$": "usd", "pound": "gbp", "£": "gbp"}
 _MONEY = {*map(plain, LEXICON["currency"]), *LEXICON["currency"]}
 _PAIR, _PAGE = 2, 20
+_NO_COMPARISON = "That needs a comparison first: name two sources and a measure."
 _ALIKE_DAYS = 3
 
 
@@ -60,13 +61,16 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     sources = having if "pair" in says and len(having) == _PAIR else sources
     is_of_result = says & LOOKS - ({"why"} if len(sources) == _PAIR else set[str]())
     is_compared = says & _COMPARED
+    stated = [name for token in reading.tokens if token.kind == "dimension" for name in token.names]
+    dimensions = " and ".join(dict.fromkeys((*stated, *reading.filters)))
     refuse(
         (says & {"list", "describe"}, "Ask for the sources alone."),
         ("rows" in says and not says & {"listed", "compare"}, "Which rows?"),
         ("filter" in says, f"Which conditions: {reading.says.get('filter')}?"),
-        (is_of_result, "That needs a comparison first: name two sources and a measure."),
+        (is_of_result, _NO_COMPARISON),
         (says & _EDITS or (last and "of_noun" in says), "Only the last question can be changed."),
         (last and not (named or says & {"members", "counted"}), "Which measure? Ask it in full."),
+        (not having and dimensions, f"{dimensions} of what? Name a measure or a source, too."),
         (not having, ""),
         (len(having) != 1 and not sources, f"Of which source? {' or '.join(having)}"),
         (len(sources) == _PAIR and not (named or is_compared), "Which measure?"),
@@ -206,7 +210,8 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
     is_extreme = "ranked" in reading.clauses and reading.count is None and not reading.members
     timed = {*before.filters, *reading.filters} & {*vocabulary.timed}
     refuse(
-        ((not is_new and "swap" not in says) or says & LOOKS, ""),
+        (says & LOOKS, _NO_COMPARISON),
+        (not is_new and "swap" not in says, ""),
         ("of_noun" in says, "Do you mean the measure?"),
         (says & (_COMPARED if "source" in last else {"compare", "off"}), "Compared with what?"),
         (reading.sources and "source" not in last, "Instead of which source?"),
@@ -224,7 +229,7 @@ def _changed(reading: Reading, last: Mapping[str, Any], vocabulary: Vocabulary) 
         (is_amount, "With the same tolerance? State it again."),
         (single - {*reading.filters, *reading.cleared}, "Only for that, or all?"),
         (before.count and reading.count is None and is_other, "The first rows, or all?"),
-        (len(timed) > 1 and timed & {*reading.filters}, "Both periods?"),
+        (len(timed) > 1 and timed & {*reading.filters} and "all" not in says, "Both periods?"),
         (is_extreme and before.count != 1, "All, or only one? Say how many."),
         (reading.count and not is_ranked and before.sign is None, "In which order?"),
     )
@@ -272,7 +277,8 @@ def _filtered(
     kept = {n: each for n, each in old.items() if is_kept and n not in reading.cleared}
     for name, parts in reading.filters.items():
         before = old.get(name, {})
-        refuse((name in vocabulary.timed and _is_longer(before, parts), "All of it?"))
+        is_doubtful = name in vocabulary.timed and "all" not in says and _is_longer(before, parts)
+        refuse((is_doubtful, "All of it?"))
         kept[name] = _condition(before, parts, says)
     return {name: each for name, each in kept.items() if each}
 
@@ -284,7 +290,10 @@ def _condition(old: Parts, new: Parts, says: set[str]) -> Parts:
     if {*new} == {"ne"}:
         is_cleared = listed == values and "remove" in says
         is_within = is_cleared or "all" in says or (left and {*values} <= {*listed})
-        refuse((old and {*old} != {"ne"} and not is_within, "The last question was not for that."))
+        refuse(
+            (listed == values and not is_within, "It was for that alone. All, or all but that?"),
+            (old and {*old} != {"ne"} and not is_within, "The last question was not for that."),
+        )
         more = {"ne": list(dict.fromkeys((*old.get("ne", ()), *values)))}
         return {} if is_cleared else {"eq": left} if left else more
     is_bound = len(new) == 1 and {*new} <= BOUNDS

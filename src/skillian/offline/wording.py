@@ -165,7 +165,9 @@ def _rows(
         return f"{result['source']} has {none}."
     named = (zip(result["columns"], row, strict=True) for row in rows[:most])
     lines = with_list(f"{result['source']}:", (_pairs(each, measures) for each in named))
-    return "\n".join([lines, *_more(len(rows) > most)])
+    tie = ["", "There are others with the same value as the last one."]
+    more = _more(len(rows), most, is_cut=result.get("truncated", False))
+    return "\n".join([lines, *more, *(tie if result.get("tied") else [])])
 
 
 def _behind(result: Mapping[str, Any], *, most: int) -> str:
@@ -190,7 +192,7 @@ def _groups(result: Mapping[str, Any]) -> str:
         )
         status = _CLASSES.get(row["status"], row["status"])
         lines.append(f"- {_pairs(row['key'].items())}: {status}, {values}")
-    return "\n".join([*lines, *_more(len(rows) > MOST_LISTED)])
+    return "\n".join([*lines, *_more(len(rows))])
 
 
 def _sources(result: Mapping[str, Any]) -> str:
@@ -243,8 +245,9 @@ def literal(value: Any) -> Any:
     return f"{fence}{space}{line}{space}{fence}"
 
 
-def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private helper
-    return ["", "There are more; the result has them."] if more else []
+def _more(count: int, most: int = MOST_LISTED, *, is_cut: bool = False) -> list[str]:
+    has = "only the first ones" if is_cut else "them"
+    return ["", f"There are more; the result has {has}."] if count > most else []
 
 
 _MOST_LINES = 40

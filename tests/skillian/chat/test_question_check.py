@@ -209,6 +209,28 @@ def test_a_measure_that_is_also_a_verb_is_used() -> None:
     assert Turn(question, words, [ranked]).losses() == []
 
 
+@pytest.mark.parametrize(
+    ("question", "filters", "is_lost"),
+    [
+        ("in 2024", {"month": {"gte": "2024-01", "lte": "2024-12"}}, False),
+        ("in 2024", {"cohort": "2024"}, False),
+        ("in 2024", {}, True),
+        ("in 2024", {"month": "2025-01"}, True),
+        ("after 2024", {"month": {"gte": "2025-01"}}, False),
+    ],
+)
+def test_a_year_that_is_also_a_value_may_be_either(
+    question: str, filters: Call, *, is_lost: bool
+) -> None:
+    months = tuple(f"{year}-{month:02d}" for year in (2024, 2025) for month in range(1, 13))
+    known = {"month": months, "cohort": ("2023", "2024")}
+    words = SourceWords({"fees": ()}, {n: DimensionWords((), of) for n, of in known.items()})
+    call: Call = {"source": "ledger", "measures": ["fees"], "filters": filters}
+    made = [merged("query_source", call, Earlier())]
+    losses = Turn(f"fees of ledger {question}", Vocabulary({"ledger": words}), made).losses()
+    assert any(each.readings for each in losses) == is_lost
+
+
 def test_a_measure_that_the_user_denies_is_not_lost() -> None:
     words = SourceWords({"fees": (), "tax": ()}, {"plant": DimensionWords(is_open=True)})
     vocabulary = Vocabulary({"ledger": words})

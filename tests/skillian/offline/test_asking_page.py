@@ -96,12 +96,16 @@ def call(planner: OfflinePlanner, *questions: str) -> tuple[str, dict[str, Any]]
         made = planner.plan(question, earlier)
         if not isinstance(made, PlannedCall):
             return "", {}
-        planned, sources = made, tuple(map(str, made.arguments.values()))[:2]
-        is_compared = made.tool == COMPARE
-        compared = PastComparison(made.arguments, "cmp", KEYS) if is_compared else None
-        last = ToolCall("c1", made.tool, dict(made.arguments))
-        earlier = Earlier(last, compared, None, sources if is_compared else sources[:1])
+        planned, earlier = made, after(made)
     return planned.tool, dict(planned.arguments)
+
+
+def after(made: PlannedCall) -> Earlier:
+    """The conversation whose last call was this one."""
+    sources, is_compared = tuple(map(str, made.arguments.values()))[:2], made.tool == COMPARE
+    compared = PastComparison(made.arguments, "cmp", KEYS) if is_compared else None
+    last = ToolCall("c1", made.tool, dict(made.arguments))
+    return Earlier(last, compared, None, sources if is_compared else sources[:1])
 
 
 @pytest.mark.parametrize("clause", SETS)
@@ -190,6 +194,29 @@ def test_other_follow_up_questions() -> None:
     assert call(MONTHS, "top 5 countries by revenue in erp", "top 3 by orders") == first
     sorted_by = call(MONTHS, "orders of erp by country", "lowest first")
     assert sorted_by == (QUERY, {**query, "source": "erp", "order": ["orders"]})
+
+
+@pytest.mark.parametrize(
+    ("question", "change", "filters"),
+    [
+        ("Parcels of hall to Nice", "not to Nice", [{}, {"destination": {"ne": "Nice"}}]),
+        ("Revenue of erp by channel for web", "without web", [{}, {"channel": {"ne": "web"}}]),
+        (
+            "Revenue of erp in Q1 2024",
+            "and in 2023?",
+            [{"month": {"between": ["2023-01", "2023-12"]}}],
+        ),
+        ("Revenue of erp by country", "stare over", []),
+    ],
+)
+def test_what_a_change_may_mean_is_offered(
+    question: str, change: str, filters: list[dict[str, Any]]
+) -> None:
+    made = MONTHS.plan(question, Earlier())
+    assert isinstance(made, PlannedCall)
+    assert isinstance(MONTHS.plan(change, after(made)), str)
+    offers = MONTHS.offers(change, after(made))
+    assert [call(MONTHS, offer)[1].get("filters", {}) for offer in offers] == filters
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,8 @@ def test_names_are_found_in_other_case_with_spaces_and_in_plural(
         ("average amount of fi_reporting", "average"),
         ("amount of fi_reporting since 2024001 since 2024002", "2024002"),
         ("which company is best in fi_reporting", "best"),
+        ("cost centre by company", "cost_centre and company of what?"),
+        ("1001", "company of what?"),
     ],
 )
 def test_what_is_not_understood_is_named(question: str, unread: str) -> None:
@@ -254,6 +256,119 @@ def test_months_years_and_values_that_are_english_words(
         },
     )
     assert filters_of(question, Vocabulary({"cinema": words})) == filters
+
+
+YEARLY = tuple(f"{year}-{month:02d}" for year in (2024, 2025) for month in range(1, 13))
+PLACES = ("Nice", "Bath", "Split")
+SHOP = SourceWords(
+    {"mrr": ()},
+    {
+        "cohort": DimensionWords((), ("2023", "2024")),
+        "month": DimensionWords((), YEARLY, parts=("day",)),
+        "day": DAYS,
+        "ward": DimensionWords((), ("ER", "ICU", "OR", "General")),
+        "carrier": DimensionWords((), ("DHL", "May", "Buy")),
+        "origin": DimensionWords((), PLACES),
+        "destination": DimensionWords((), PLACES),
+        "zone": DimensionWords((), ("1", "2", "3")),
+    },
+)
+SHOPS = Vocabulary({"shop": SHOP, "books": SHOP})
+SPRING = {"month": {"between": ["2024-03", "2024-05"]}}
+YEAR = {"month": {"between": ["2024-01", "2024-12"]}}
+
+
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [
+        ("by ward in general", None),
+        ("in general by carrier", None),
+        ("by carrier in General", {"ward": "General"}),
+        ("by carrier in the general ward", {"ward": "General"}),
+        ("by cohort for 2024", None),
+        ("by carrier and cohort since 2024", None),
+        ("by month in 2024", None),
+        ("top 2 cohorts in 2024 by mrr", None),
+        ("which cohort in 2024 had the most mrr", None),
+        ("for cohort 2024", {"cohort": "2024"}),
+        ("for cohort 2024 in month 2024", {"cohort": "2024", **YEAR}),
+        ("for cohorts 2023 and 2024, from March to May", None),
+        ("for cohorts 2023 and 2024, March 2024", {"cohort": ["2023", "2024"], "month": YEARLY[2]}),
+        ("by cohort in 2025", {"month": {"between": ["2025-01", "2025-12"]}}),
+        ("from 2024-03 to 2024-05", SPRING),
+        ("2024-03..2024-05", SPRING),
+        ("from May to July 2024", {"month": {"between": ["2024-05", "2024-07"]}}),
+        ("for DHL and May", {"carrier": ["DHL", "May"]}),
+        ("for May and June 2024", {"month": {"between": ["2024-05", "2024-06"]}}),
+        ("by carrier in May", None),
+        ("with destination Split by carrier", {"destination": "Split"}),
+        ("by destination split by carrier", {}),
+        ("by carrier, ER, ICU and OR excluded", {"ward": {"ne": ["ER", "ICU", "OR"]}}),
+        ("by carrier for ER, ICU and OR excluded", None),
+        ("by carrier, ER, OR excluded", None),
+        ("only ER", {"ward": "ER"}),
+        ("only since March 2024", {"month": {"gte": "2024-03"}}),
+        ("1-15 March 2024", {"day": {"between": ["2024-03-01", "2024-03-15"]}}),
+    ],
+)
+def test_a_word_with_two_meanings_is_a_value_beside_its_dimension(
+    question: str, filters: dict[str, object] | None
+) -> None:
+    assert filters_of(f"mrr of shop {question}", SHOPS) == filters
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("top 3 zones by mrr in shop", {"dimensions": ["zone"], "order": ["-mrr"], "limit": 3}),
+        ("the 3 zones with the least mrr in shop", {"limit": 3, "order": ["mrr"]}),
+        ("mrr of shop for 3 zone", {"filters": {"zone": "3"}}),
+        ("shop vs books: mrr, tolerance 1.000,5", {"thresholds": {"match": {"absolute": 1000.5}}}),
+        ("shop vs books: mrr, tolerance 1,000.5", {"thresholds": {"match": {"absolute": 1000.5}}}),
+    ],
+)
+def test_what_a_number_is(question: str, part: dict[str, Any]) -> None:
+    call = asked(question, SHOPS)
+    assert {name: call[name] for name in part} == part
+
+
+@pytest.mark.parametrize(
+    ("question", "offers"),
+    [
+        ("mrr of shop by sort", ["Show mrr of shop"]),
+        ("mrr of shop by cariers", ["Show mrr of shop by carrier"]),
+        ("the last 3 months of mrr in shop by carrier", []),
+        ("ER vs ICU mrr of shop", []),
+        ("split mrr of shop by zone", ["Show mrr of shop by zone"]),
+    ],
+)
+def test_an_offer_has_no_condition_that_nobody_stated(question: str, offers: list[str]) -> None:
+    made = OfflinePlanner(SHOPS).offers(question, Earlier())
+    assert [offer for offer in made if offer.startswith("Show")] == offers
+
+
+def test_a_thousand_or_one() -> None:
+    offers = OfflinePlanner(SHOPS).offers("shop vs books: mrr, tolerance 1,250", Earlier())
+    assert [asked(offer, SHOPS)["thresholds"]["match"] for offer in offers] == [
+        {"absolute": 1250},
+        {"absolute": 1.25},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "readings"),
+    [
+        (
+            "mrr of shop by carrier in 2024",
+            [{"cohort": "2024"}, YEAR],
+        ),
+        ("mrr of shop, 2024, cohort 2023", [{"cohort": "2023", **YEAR}]),
+        ("mrr of shop without Nice", [{"origin": {"ne": "Nice"}}, {"destination": {"ne": "Nice"}}]),
+    ],
+)
+def test_each_reading_of_a_value_is_offered(question: str, readings: list[Any]) -> None:
+    offers = OfflinePlanner(SHOPS).offers(question, Earlier())
+    assert [filters_of(offer, SHOPS) for offer in offers] == readings
 
 
 def test_a_server_that_runs_over_midnight_reads_the_last_month_again(

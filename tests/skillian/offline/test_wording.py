@@ -139,6 +139,9 @@ def test_as_many_rows_are_listed_as_were_asked_for(rows: int, listed: int) -> No
     answer = word_result("query_source", result, "")
     assert answer.count("- year: 2025, amount: 1,234.50") == listed
     assert ("There are more" in answer) == (rows > listed)
+    assert ("the result has only the first" in answer) == (rows > listed)
+    tied = word_result("query_source", {**result, "tied": True}, "")
+    assert "others with the same value" in tied.removeprefix(answer)
     groups = {
         "statuses": ["major_diff"],
         "total": rows,

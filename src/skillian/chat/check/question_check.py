@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import SIGNS, Reading
-from skillian.offline.language.filters import admits, as_mapping, filter_of, parts_of, values_of
+from skillian.offline.language.filters import (
+    BOUNDS,
+    admits,
+    as_mapping,
+    filter_of,
+    parts_of,
+    values_of,
+)
 from skillian.offline.language.periods import dated, period_of, spelt_out
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary
@@ -168,14 +175,18 @@ class Turn:
     def _is_stated(self, token: Token) -> bool:
         """Whether the calls, or the last call before, have conditions with all values of a token.
 
-        They may have a part of a period.
+        They may have a part of a period, or a bound next to it: "after 2024" is from 2025-01 on.
         """
         filters = [self._before, *(call.filters for call in self.calls)]
         stated = {value.lower() for value in values_of(filters)}
         periods = [period for value in stated if (period := period_of(value))]
+        parts = [parts_of(each) for made in filters for each in made.values()]
+        bounds = values_of([of[name] for of in parts for name in BOUNDS & {*of}])
+        ends = [(p.first, p.last) for value in bounds if (p := period_of(value))]
         wholes = [each.period and dated(each.period, self.earlier.years) for each in _items(token)]
         return all(
             (of and any(of.first <= each.first <= each.last <= of.last for each in periods))
+            or (of and any(timedelta(1) in {a - of.last, of.first - b} for a, b in ends))
             or not _forms(item).isdisjoint(stated)
             for item, of in zip(_items(token), wholes, strict=True)
         )

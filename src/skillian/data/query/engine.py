@@ -31,10 +31,11 @@ class QueryResult(Record):
     """The result of one query of one source.
 
     `rows` are in the order of `columns`; measures are `Decimal` or None. `truncated` means that
-    there were more rows than the limit.
+    there were more rows than the limit, and `tied` that the next one has the same values as the
+    last one in the columns of the order that was asked for.
     """
 
-    json_names = "source columns rows row_count truncated filters sql parameters"
+    json_names = "source columns rows row_count truncated tied filters sql parameters"
 
     source: str
     columns: tuple[str, ...]
@@ -43,6 +44,7 @@ class QueryResult(Record):
     filters: tuple[Condition, ...]
     sql: str
     parameters: Mapping[str, object]
+    tied: bool = False
 
     @property
     def row_count(self) -> int:
@@ -104,14 +106,18 @@ class QueryEngine:
         table = await bound.connector.run(statement, parameters.values)
         kinds: list[Kind] = [term.type.kind for term in checked.dimensions]
         rows = tuple(_row(row, kinds, checked.measures) for row in python_rows(table))
+        columns = (*names[0], *names[1])
+        ordered = [columns.index(name) for name, _ in checked.order]
+        ends = {tuple(row[at] for at in ordered) for row in rows[limit - 1 :]}
         return QueryResult(
             source=source,
-            columns=(*names[0], *names[1]),
+            columns=columns,
             rows=rows[:limit],
             truncated=len(rows) > limit,
             filters=checked.where,
             sql=statement,
             parameters=parameters.values,
+            tied=bool(ordered) and len(rows) > limit and len(ends) == 1,
         )
 
 

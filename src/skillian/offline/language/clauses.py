@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -42,6 +42,7 @@ _ROUTE = {
     "to": {"destination", "to", "arrival", "receiver", "end", "dest"},
 }
 _MOST_ROWS, _ENDS = 1000, 2
+_THOUSAND = re.compile(r"^(\d{1,3})[.,](?=\d{3}$)(\d+?)(0*)$")
 _PLAIN_NOT = {"not", "no", "isn't", "aren't"}
 _ASKING = {"which", "how_many", "how_much"}
 _LIMITING = {"ignore", "tolerance", "within"}
@@ -118,7 +119,8 @@ class Reader:
         """What the tokens say."""
         reading, at, line, texts = self.reading, 0, "", list[tuple[int, str]]()
         reading.tokens = self.tokens
-        periods = [item.period for token in self.tokens for item in token.items if item.period]
+        timed = [t for t in self.tokens if {*t.values} <= {*self.vocabulary.timed}]
+        periods = [item.period for token in timed for item in token.items if item.period]
         self.years = frozenset(p.first.year for p in periods if p.has_year) or self.years
         while at < len(self.tokens):
             name, length = self._clause(self.tokens[at:])
@@ -129,7 +131,7 @@ class Reader:
                 is_one = len(part[-1].items or part[-1].names) != _ENDS
                 is_unclear = part[0].kind == "which" and name == "members" and part[-1].prep != ""
                 is_unclear |= "both" in {t.kind for t in part} and is_one
-                refuse((not name or is_unclear, text))
+                refuse((not name or is_unclear, _THOUSAND.sub(r"\g<0> (\1\2\3 or \1.\2?)", text)))
                 for token in part:
                     reading.says[token.kind] = token.text
                     self._take(name, token, text)
@@ -166,7 +168,12 @@ class Reader:
         if len(values) == _ENDS and values[0].isdisjoint(values[1]):
             found = [(end, name) for end, name in found if name != "range"]
         end, name = max(found, key=lambda each: each[0], default=(0, ""))
-        return name, len(kinds[:end].replace(",", "").split()) or 1
+        length = len(kinds[:end].replace(",", "").split()) or 1
+        if name == "only_in" and tokens[length - 1].kind == "only":
+            following, _ = self._clause(tokens[length - 1 :])
+            if following in {"eq", "bound", "range"}:
+                return "sources", length - 1  # "revenue of erp only Germany"
+        return name, length
 
     def _sign(self, name: str, part: Sequence[Token]) -> str:
         """The name of a clause with + if it cannot belong to a noun, or else -."""
@@ -237,7 +244,8 @@ class Reader:
             values, part = values[-1:], part[-1:]
         kinds, value = [token.kind for token in part], values[0]
         operator = next((_OPERATORS[kind] for kind in kinds if kind in _OPERATORS), "eq")
-        is_list = kinds[-1] == "excluded" and "," in value.joins
+        last = value.text.rpartition(" and ")[2] if not value.prep else value.text
+        is_list = kinds[-1] == "excluded" and "," in value.joins and "," in last
         is_which = "which" in self.reading.says and part[0].text.lower() in _PLAIN_NOT
         is_last = value is part[-1] and bool(value.prep) and not value.label
         is_after = name in {"bound", "place"} and is_last
@@ -246,9 +254,9 @@ class Reader:
         refuse((is_list or is_which or is_after or is_until, text))
         if name == "range" and (is_timed or kinds[0] == "between"):
             ends = tuple(item for each in values for item in each.items)
-            is_one_dimension = value.values.keys() <= values[-1].values.keys()
-            refuse((len(ends) != _ENDS or not is_one_dimension, text))
-            self._add(value, "between", ends)
+            shared = {name: () for name in value.values if name in values[-1].values}
+            refuse((len(ends) != _ENDS or not shared, text))
+            self._add(replace(value, values=shared), "between", ends)
             return
         toward = [kind for kind in kinds if kind in _ROUTE] if name in {"place", "ne"} else []
         toward = ["from", "to"] if name == "range" else [*toward, ""]
@@ -297,8 +305,9 @@ class Reader:
             meant = [name for name in names if words[name] & _ROUTE[toward]]
             names = meant or [n for n in names if not (words[n] & against or value.label)]
         stated = {n for token in self.tokens if token.kind == "dimension" for n in token.names}
-        if {*names} <= {*self.vocabulary.timed}:
-            names = [name for name in names if name in stated] or self._longest(names, items)
+        timed = [name for name in names if name in self.vocabulary.timed]
+        chosen = [name for name in timed if name in stated] or self._longest(timed, items)
+        names = [name for name in names if name not in timed or name in chosen]
         refuse((len(names) != 1, f"{value.text} ({' or '.join(names)}?)" if names else value.text))
         return names[0]
 
@@ -315,8 +324,9 @@ class Reader:
     def _meant(self, item: Token, name: str) -> tuple[tuple[str, ...], Period | None]:
         """The values of the dimension that a token means, and the days of a period."""
         values = self.vocabulary.values(name)
-        period = dated(item.period, self.years or years_of(values)) if item.period else None
         found = item.values.get(name, ())
+        period = None if found else item.period
+        period = dated(period, self.years or years_of(values)) if period else None
         if period is None:
             doubt = "of which year" if item.period else " or ".join(found)
             is_exact = item.text in found and item.text.isupper()

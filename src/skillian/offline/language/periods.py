@@ -39,7 +39,7 @@ _FORMS = [
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _TIME = re.compile(r"(?<=\d\d)[Tt ]\d\d:[\d:.]+$")
 _ORDER = r"(?:st|nd|rd|th)?"
-_TO = r"(?P<to>\s*[-\u2013]\s*|\s+(?:and|to|until)\s+)"
+_TO = r"\s*(?P<to>[-\u2013]|and|to|until)\s*"
 _MONTHLY = rf"(?:(?:{_MONTH})\.?|[qh][1-4])"
 _SPELT = [
     (re.compile(pattern, re.IGNORECASE), written)
@@ -47,7 +47,7 @@ _SPELT = [
         # 10 to 20 April 2024, between 10 and 20 April, 10-20 April
         (
             rf"\b{_DAY}{_ORDER}{_TO}(?P<last>\d\d?){_ORDER}\s+{_NAME}\b(?:,?\s+{_YEAR})?",
-            r"\g<day> \g<name> \g<year>\g<to>\g<last> \g<name> \g<year>",
+            r"\g<day> \g<name> \g<year> \g<to> \g<last> \g<name> \g<year>",
         ),
         (rf"\b({_MONTHLY}(?: \d{{4}})?)[-\u2013](?={_MONTHLY}\b)", r"\1 to "),
         (r"\b(from(?:\s+\S+){1,6}?)\s+on(?=\s+by\b|[,;:.?!]|$)", r"\1 onwards"),

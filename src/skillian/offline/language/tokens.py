@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
+from itertools import takewhile
 
 from skillian.offline.language.lexicon import KINDS, NUMBERS
 from skillian.offline.language.periods import Period, period_at, period_of, relative_at
@@ -146,7 +147,7 @@ class _Reader:
             if self.before(place).mark or self.before(place).prep:
                 return False
             place += 1
-        return self.before(place).kind in _GROUPING
+        return self.before(place).kind in {*_GROUPING, "number"}
 
     def _token(self, text: str, phrase: str, at: int, length: int, period: Period | None) -> Token:
         """The token of a phrase; without a kind if it means nothing."""
@@ -199,6 +200,10 @@ class _Reader:
         if kind == "aux" and length > 1:  # "for us" where US is a value
             is_value = any("value" in self.part.phrases.get(word.plain, {}) for word in words)
             kind = "" if is_value else kind
+        first = self.part.phrases.get(words[0].plain, {}).get("value", {})
+        own = [value for name in self.before().names for value in first.get(name, ())]
+        if length > 1 and words[0].text in own and not self.is_grouped():
+            return ""  # "destination Split by carrier"
         placed: Mapping[str, str] = _BEHIND if self.has_name else {} if self.tokens else _FIRST
         text = " ".join(word.text.lower() for word in words)
         mark = self.question[words[-1].end :][:1]
@@ -228,18 +233,27 @@ class _Reader:
 
     def _decided(self, value: Token, other: Token, end: int) -> Token:
         """A value that also means something else: one of them, or a doubt."""
-        last = next((t for t in reversed(self.tokens) if t.kind not in _SMALL | _COMPARING), _NONE)
-        following = self.words[end].plain if end < len(self.words) else ""
-        is_noun = last.kind == "dimension" and (_has_last_apart(last) or not self.is_grouped())
+        passed = takewhile(lambda t: t.kind in _SMALL | _COMPARING, reversed(self.tokens))
+        place = 1 + len([*passed])
+        last = self.before(place)
+        is_apart = self.question[self.words[end - 1].end :][:1] in _MARKS
+        following = "" if is_apart or end == len(self.words) else self.words[end].plain
+        is_plural = following != "" and self.words[end].text[-1] == "s" != following[-1]
+        is_count = other.kind == "number" and (is_plural or self.before().kind in _RANKING)
+        is_noun = last.kind == "dimension" and (_has_last_apart(last) or not self.is_grouped(place))
         beside = {*last.names[-1:]} if is_noun else set[str]()
-        if other.kind != "vague":
+        if other.kind != "vague" and not is_count:
             beside |= self.part.phrases.get(following, {}).get("dimension", {}).keys()
         is_exact = value.text != "I" and any(value.text in of for of in value.values.values())
         is_small = other.kind in _SMALL and not is_exact
         before = self.before(2) if self.before().kind in {*_JOINS, "to"} else _NONE
         is_list = before.kind == "value" and before.values.keys() & value.values.keys()
-        is_year = all(n in self.part.timed or self.part.parts(n) for n in value.values)
-        period = replace(other, kind="period" if is_year and not value.text.isalpha() else "doubt")
+        apart = {
+            name: of
+            for name, of in value.values.items()
+            if name not in self.part.timed and not self.part.parts(name)
+        }
+        period = replace(other, values=apart | {**other.values})  # 2024, a month or a cohort
         is_long = len(value.text) > _LONGEST_COUNT and last.kind != "tolerance"
         is_rank = value.text.islower() and other.kind in _RANKING and following.isdecimal()
         is_capital = is_exact and value.text != value.text.lower() and not self.question.isupper()
@@ -247,8 +261,8 @@ class _Reader:
         is_noun &= (is_exact and other.kind == "filler") or other.kind == "verb"
         readings = (
             (beside & value.values.keys() and not is_small, value),
-            (is_list, value),  # "Will, Mark and June"
             (other.kind == "period", period),
+            (is_list, value),  # "Will, Mark and US"
             (other.kind == "number", value if is_long else other),
             (is_rank, other),
             (is_capital and (self.tokens or value.text.isupper()), value),
@@ -353,14 +367,18 @@ def _has_last_apart(named: Token) -> bool:
 
 def _of(token: Token, name: str) -> Token:
     """A value of this dimension."""
-    kind = "value" if token.period is None else token.kind
-    return replace(token, kind=kind, values={name: token.values.get(name, ())}, label=name)
+    own = token.values.get(name, ())
+    period = None if own else token.period
+    kind = "value" if period is None else token.kind
+    return replace(token, kind=kind, values={name: own}, period=period, label=name)
 
 
 def as_number(text: str) -> Decimal | None:
     """The number that digits or a word say; a comma before 1 or 2 digits is a point."""
     if text.lower() in NUMBERS:
         return Decimal(NUMBERS[text.lower()])
+    if thousands := re.fullmatch(r"\d{1,3}(?:([.,])\d{3})+(?!\1)[.,]\d+", text):
+        text = text.replace(thousands[1], "")
     whole, point, rest = text.replace(",", ".").rpartition(".")
     is_grouped = len(rest) == 3 and bool(point) and whole != "0"  # noqa: PLR2004
     digits = f"{whole}{point}{rest}"

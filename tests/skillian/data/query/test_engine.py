@@ -51,6 +51,9 @@ async def test_the_limit_cuts_and_reports_it(services: DataServices) -> None:
     assert result.rows == ((3, Decimal(1)), (2, Decimal(1)))
     assert (result.truncated, result.row_count) == (True, 2)
     assert not (await services.query.query("weird", ["size"], limit=3)).truncated
+    assert not result.tied
+    result = await services.query.query("weird", ["size"], ["lines"], order=["-lines"], limit=2)
+    assert result.tied
 
 
 async def test_the_proof_can_be_run_again(services: DataServices) -> None:
