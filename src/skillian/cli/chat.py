@@ -21,9 +21,10 @@ from skillian.cli.shell import (
     require,
     result_object,
     say,
+    show_answer,
     show_error,
 )
-from skillian.display import printable, show_call, show_mark, show_result
+from skillian.display import printable, show_call, show_result
 
 if TYPE_CHECKING:
     from skillian.chat.turns import LocalTurns
@@ -167,8 +168,6 @@ def _read_line() -> str:
 
 
 def _show(event: TurnEvent) -> None:
-    from skillian.chat.scope import scope_line
-
     data = event.data
     match event.type:
         case "tool_started":
@@ -176,14 +175,8 @@ def _show(event: TurnEvent) -> None:
         case "tool_finished":
             show_result(out, data["tool"], result_object(data["result"]))
         case "answer":
-            out.print(printable(f"\n{data['content']}"), markup=False)
-            show_mark(out, data.get("verified"))
-            for parts in data.get("scope", ()):
-                out.print(printable(scope_line(parts)), style="dim", markup=False)
-            if data["unverified"]:
-                numbers = ", ".join(data["unverified"])
-                note = printable(f"Not in any tool result: {numbers}")
-                notes.print(note, style="yellow", markup=False)
+            scopes = data.get("scope", ())
+            show_answer(data["content"], data.get("verified"), scopes, data["unverified"])
         case "turn_failed":
             notes.print(printable(data["message"]), style="red", markup=False)
         case _:

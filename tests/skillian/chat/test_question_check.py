@@ -173,13 +173,13 @@ async def test_other_differences_are_marks_in_the_scope(
     opened: Opened, question: str, call: RawToolCall, mark: str
 ) -> None:
     response = await answer(opened, question, call)
-    assert response.content.startswith("The answer.")
+    assert "The answer." in response.content
     assert mark in marks(response)
 
 
 async def test_a_corrected_call_is_answered(opened: Opened) -> None:
     response = await answer(opened, f"For company 1001, {ASK}", compare(), compare(**FOR_1001))
-    assert response.content.startswith("The answer.")
+    assert "The answer." in response.content
     assert not marks(response)
 
 
