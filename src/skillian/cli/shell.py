@@ -202,9 +202,11 @@ def require(package: str, extra: str) -> None:
 
 def settings_faults(error: ValidationError) -> list[str]:
     """A message for each invalid setting, without its value, which may be a secret."""
+    from skillian.data.declare.definitions import reason_of
+
     return [
-        f"{_variable(str(fault['loc'][0]))}: {fault['msg'].removeprefix('Value error, ')}"
-        for fault in error.errors(include_url=False, include_context=False, include_input=False)
+        f"{_variable(str(fault['loc'][0]))}: {reason_of(fault)}"
+        for fault in error.errors(include_url=False, include_input=False)
     ]
 
 

@@ -140,17 +140,13 @@ def test_each_fault_has_its_line(
 def test_faults_of_questions_names_and_calls_are_reported_at_once(
     written: Write, skills: SkillRegistry
 ) -> None:
-    text = "  - {question: x, numbers: [1]}\n  - {question: X, call: {tool: no}}\n" + (
+    text = (
+        "  - {question: x, numbers: [1]}\n  - {question: X, call: {tool: no}}\n"
         "  - {question: y, call: {tool: query_source, arguments: {source: no, more: 1}}}\n"
     )
     found = " ".join(_faults(written(text), skills))
-    parts = (
-        "4: the question is repeated",
-        "4: there is no tool",
-        "5: there is no source",
-        "`more`",
-    )
-    assert [part for part in parts if part not in found] == []
+    parts = ("4: the question is repeated", "4: there is no tool", "5: there is no source")
+    assert [part for part in (*parts, "`more`") if part not in found] == []
 
 
 @pytest.mark.parametrize(
