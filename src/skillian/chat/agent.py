@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from skillian.chat.check.grounded import Grounded
-from skillian.chat.computed import computed_by
+from skillian.chat.computed import computed_by, reason_of_end
 from skillian.chat.direct import DirectModel, direct_call
 from skillian.chat.reading.briefing import Briefing
 from skillian.chat.reading.fitting import Fitted
@@ -23,8 +23,6 @@ from skillian.offline.planner import OfflinePlanner
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session, session_id
 from tinyagent import (
-    AnswerCutOff,
-    AnswerRefused,
     Approval,
     Decision,
     Event,
@@ -32,15 +30,12 @@ from tinyagent import (
     Message,
     Middleware,
     Model,
-    NoProgress,
     ReactAgent,
     RunContext,
     RunFinished,
     RunResult,
-    StepLimitReached,
     ToolCall,
     ToolResult,
-    UsageLimitReached,
 )
 from tinyagent.core import RunControl
 from tinyagent.provenance import Label, Provenance
@@ -151,26 +146,9 @@ def respond(result: RunResult[Any]) -> AgentResponse:
         return AgentResponse(str(result), calls, finished=True)
     made = (computed_by(call.tool, call.arguments, call.result) for call in reversed(calls))
     last = next(filter(None, made), None)
-    why = f"No answer was found: {_reason(result, in_short=last is not None)}."
+    why = f"No answer was found: {reason_of_end(result, in_short=last is not None)}."
     content = why if last is None else f"{why} The last result:\n\n{last.words}"
     return AgentResponse(content, calls, finished=False)
-
-
-_REASONS: Mapping[type[Exception], str] = {
-    NoProgress: "the model repeated the same call",
-    StepLimitReached: "the model made too many calls",
-    UsageLimitReached: "the question took too many requests, or too long",
-    AnswerCutOff: "the replies of the model were too long",
-    AnswerRefused: "the model, or a filter of its provider, declined to answer",
-}
-
-
-def _reason(result: RunResult[Any], *, in_short: bool) -> str:
-    """Why a run has no answer, without its last point; `in_short` leaves a server's words out."""
-    error = result.error
-    known = (words for kind, words in _REASONS.items() if isinstance(error, kind))
-    words = next(known, str(error))
-    return (words.partition(": ")[0] if in_short else words).rstrip(".?! ")
 
 
 def _tool_call_made(result: ToolResult) -> ToolCallMade:

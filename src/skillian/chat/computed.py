@@ -1,4 +1,4 @@
-"""What the calls of a turn computed, in the planner's words, next to those of a model."""
+"""What a turn computed, in the planner's words, and why it has no answer of its model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,23 @@ from typing import Any
 from skillian.offline.calls import PlannedCall, sentence_of
 from skillian.offline.earlier import COMPARE, QUERY, as_object
 from skillian.offline.wording import word_result
+from tinyagent import (
+    AnswerCutOff,
+    AnswerRefused,
+    NoProgress,
+    RunResult,
+    StepLimitReached,
+    UsageLimitReached,
+)
 
 _MOST_TOTALS = 2
+_REASONS: Mapping[type[Exception], str] = {
+    NoProgress: "the model repeated the same call",
+    StepLimitReached: "the model made too many calls",
+    UsageLimitReached: "the question took too many requests, or too long",
+    AnswerCutOff: "the replies of the model were too long",
+    AnswerRefused: "the model, or a filter of its provider, declined to answer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +76,11 @@ def verdicts_of(results: Iterable[Computed]) -> str:
     heads = [sentence_of(PlannedCall(COMPARE, each.arguments)) for each in found.values()]
     heads = [f"{head}: " if len(found) > 1 else "" for head in heads]
     return "\n\n".join(f"Computed: {h}{v}" for h, v in zip(heads, found, strict=True))
+
+
+def reason_of_end(result: RunResult[Any], *, in_short: bool) -> str:
+    """Why a run has no answer, without its last point; `in_short` leaves a server's words out."""
+    error = result.error
+    known = (words for kind, words in _REASONS.items() if isinstance(error, kind))
+    words = next(known, str(error))
+    return (words.partition(": ")[0] if in_short else words).rstrip(".?! ")

@@ -33,7 +33,7 @@ def test_a_missing_key_is_reported_with_its_variable(skillian: Run, demo: Path) 
     assert "OPENAI_API_KEY" in done.stderr
 
 
-def test_a_setting_that_is_no_number_is_reported_in_words(skillian: Run) -> None:
+def test_a_setting_that_is_not_a_number_is_reported_in_words(skillian: Run) -> None:
     done = skillian("ask", "hello", SKILLIAN_PORT="abc")
     assert done.returncode == 2
     assert "SKILLIAN_PORT: it is not a whole number" in done.stderr

@@ -84,7 +84,7 @@ def test_an_unsupported_store_is_reported(skillian: Run, demo: Path) -> None:
     assert "secret" not in done.stderr
 
 
-def test_a_store_that_is_no_database_is_named(tmp_path: Path, demo: Path) -> None:
+def test_a_store_that_is_not_a_database_is_named(tmp_path: Path, demo: Path) -> None:
     (tmp_path / "skillian.db").write_text("this is not a database")
     done = chat(tmp_path, demo, typed=QUESTION)
     assert done.returncode == 2

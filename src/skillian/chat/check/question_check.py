@@ -349,7 +349,7 @@ class Turn:
         said = {token.kind for at, token in enumerate(self.tokens) if at not in places}
         readings = (f"{rest}, {part}", rest) if rest else (part,)
         sentence = sentence_of(self._planned) if self._planned else None
-        if sentence and said.isdisjoint(_NAMES):  # the rest is no question of its own
+        if sentence and said.isdisjoint(_NAMES):  # the rest is not a question
             readings = (sentence,)
         return Loss(part, readings, all(lost.values()))
 
