@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from skillian.chat.check.grounded import Grounded
+from skillian.chat.computed import computed_by, reason_of_end
 from skillian.chat.direct import DirectModel, direct_call
 from skillian.chat.reading.briefing import Briefing
 from skillian.chat.reading.fitting import Fitted
@@ -143,8 +144,11 @@ def respond(result: RunResult[Any]) -> AgentResponse:
     calls = tuple(_tool_call_made(call) for step in result.steps for call in step.results)
     if result.state == "completed":
         return AgentResponse(str(result), calls, finished=True)
-    last = f" The last result was: {calls[-1].result}" if calls else ""
-    return AgentResponse(f"No answer was found: {result.error}.{last}", calls, finished=False)
+    made = (computed_by(call.tool, call.arguments, call.result) for call in reversed(calls))
+    last = next(filter(None, made), None)
+    why = f"No answer was found: {reason_of_end(result, in_short=last is not None)}."
+    content = why if last is None else f"{why} The last result:\n\n{last.words}"
+    return AgentResponse(content, calls, finished=False)
 
 
 def _tool_call_made(result: ToolResult) -> ToolCallMade:

@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar, cast
 from skillian.chat.agent import ApprovalGiven, ApprovalWanted, as_stored, respond
 from skillian.chat.check.grounded import offers_of
 from skillian.chat.scope import scopes_of
+from skillian.offline.planner import NOT_UNDERSTOOD
 from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,
@@ -233,6 +234,7 @@ class TurnRecord:
             raise AssertionError("the run has not ended")
         response = respond(self.result)
         checked = None if check is None else check(response.content, self.results, self.question)
+        is_answer = response.finished and self._response.finish_reason != NOT_UNDERSTOOD
         answer: dict[str, Any] = _whole(
             {
                 "content": response.content,
@@ -242,7 +244,8 @@ class TurnRecord:
                 "references": []
                 if checked is None
                 else [asdict(one) for one in checked.references],
-                "unverified": [] if checked is None else list(checked.unverified),
+                # What skillian says itself, of a failure or of the question, is in no result.
+                "unverified": list(checked.unverified) if checked and is_answer else [],
                 "scope": scopes_of(self.results),
                 "offers": offers_of(response.content, self._response.finish_reason),
             }

@@ -17,8 +17,9 @@ from skillian.cli.shell import (
     read_settings,
     result_object,
     run,
+    show_answer,
 )
-from skillian.display import printable, show_call, show_mark, show_result
+from skillian.display import show_call, show_result
 
 if TYPE_CHECKING:
     from skillian.chat.agent import AgentResponse
@@ -35,13 +36,15 @@ _STATES = {
 class AskResult(NamedTuple):
     """The answer to a question, the model that gave it, and the exit code.
 
-    `verified` is whether it is the answer that the team has verified; None if there is none.
+    `verified` is whether it is the answer that the team has verified; None if there is none. The
+    numbers of `unverified` are in no result.
     """
 
     model: str
     response: AgentResponse
     code: ExitCode
     verified: bool | None
+    unverified: tuple[str, ...]
 
 
 def ask(
@@ -63,6 +66,7 @@ def ask(
 async def answer_question(question: str, settings: Settings, *, quiet: bool = False) -> AskResult:
     """Ask a question; unless `quiet`, print each tool call and result, and the answer."""
     from skillian.chat.agent import respond
+    from skillian.chat.answer_check import check_answer
     from skillian.chat.opening import open_agent
     from skillian.evaluation.judging import given_answer
     from skillian.evaluation.marking import open_verified, read_examples
@@ -101,19 +105,13 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
             raise AssertionError("a run always ends with RunFinished")
         answer = given_answer(response, reason)
         agrees = None if verified is None else verified.agrees(question, answer)
-        if not quiet:
-            out.print(printable(f"\n{response.content}"), markup=False)
-            _show_scope(response)
-            show_mark(out, agrees)
         code = unanswered.get(reason, ExitCode.OK) if response.finished else ExitCode.FAILED
-        return AskResult(agent.model_name, response, code, agrees)
-
-
-def _show_scope(response: AgentResponse) -> None:
-    from skillian.chat.scope import scope_line
-
-    for parts in _scopes(response):
-        out.print(printable(scope_line(parts)), style="dim", markup=False)
+        results = [call.result for call in response.tool_calls_made]
+        checked = check_answer(response.content, results, question)
+        unverified = checked.unverified if code is ExitCode.OK else ()
+        if not quiet:
+            show_answer(response.content, agrees, _scopes(response), unverified)
+        return AskResult(agent.model_name, response, code, agrees, unverified)
 
 
 def _scopes(response: AgentResponse) -> list[list[str]]:
@@ -151,6 +149,7 @@ def _to_json(question: str, answer: AskResult) -> dict[str, Any]:
         "state": _STATES[answer.code],
         "answer": answer.response.content,
         "verified": answer.verified,
+        "unverified": answer.unverified,
         "scope": _scopes(answer.response),
         "tool_calls": calls,
     }

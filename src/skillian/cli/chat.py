@@ -21,9 +21,10 @@ from skillian.cli.shell import (
     require,
     result_object,
     say,
+    show_answer,
     show_error,
 )
-from skillian.display import printable, show_call, show_mark, show_result
+from skillian.display import printable, show_call, show_result
 
 if TYPE_CHECKING:
     from skillian.chat.turns import LocalTurns
@@ -78,6 +79,7 @@ class _TerminalChat:
         self._parts = parts
         self._session = session
         self._was_interrupted = False
+        self._has_failed = False
 
     def run(self, runner: asyncio.Runner) -> ExitCode:
         """Answer each line until there are no more, or until two interruptions in a row."""
@@ -85,6 +87,8 @@ class _TerminalChat:
         code = ExitCode.INTERRUPTED
         with suppress(KeyboardInterrupt):
             code = self._answer_lines(runner)
+        if self._has_failed:  # the session may be lost
+            return ExitCode.FAILED
         if self._session is not None:
             hint = f"\nContinue with: skillian chat --session {shlex.quote(self._session)}"
             notes.print(hint, style="dim", markup=False, soft_wrap=True)
@@ -109,6 +113,7 @@ class _TerminalChat:
         from skillian.errors import SkillianError
 
         store, turns, _ = self._parts
+        self._has_failed = False
         try:
             if self._session is None:
                 title = " ".join(line.split())[:_TITLE]
@@ -117,6 +122,7 @@ class _TerminalChat:
                 async for event in events:
                     _show(event)
         except SkillianError as error:  # of the store, which may work again for the next line
+            self._has_failed = True
             show_error(error)
 
 
@@ -125,16 +131,21 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
 
     Raises:
         SessionNotFound: There is no session with this id.
+        UnavailableError: The database of the sessions cannot be used.
     """
     from skillian.chat.answer_check import check_answer
     from skillian.chat.opening import open_agent
     from skillian.chat.turns import LocalTurns, TurnWork
+    from skillian.errors import UnavailableError
     from skillian.evaluation.marking import open_verified
-    from skillian.storage import open_store
+    from skillian.storage import StoreUnavailable, open_store
 
     async with AsyncExitStack() as opening:
         url = settings.database_url.get_secret_value()
-        store = await opening.enter_async_context(open_store(url))
+        try:
+            store = await opening.enter_async_context(open_store(url))
+        except StoreUnavailable:
+            raise UnavailableError(_unusable(url)) from None
         agent = await opening.enter_async_context(
             open_agent(settings.sources, settings.model, settings.skills)
         )
@@ -153,6 +164,18 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
         return _TerminalChat(parts, opening.pop_all(), session)
 
 
+def _unusable(url: str) -> str:
+    """The message for a database that cannot hold sessions; the reason is logged."""
+    from sqlalchemy import make_url
+
+    place = make_url(url)
+    name = place.database if place.host is None else f"{place.database} on {place.host}"
+    return (
+        f"sessions cannot be kept in {name}, for the reason above; repair or start it, or set"
+        " DATABASE_URL to another database, such as sqlite:///chat.db"
+    )
+
+
 def _read_line() -> str:
     """The next line; an incomplete character, which a terminal may send, becomes `?`.
 
@@ -167,8 +190,6 @@ def _read_line() -> str:
 
 
 def _show(event: TurnEvent) -> None:
-    from skillian.chat.scope import scope_line
-
     data = event.data
     match event.type:
         case "tool_started":
@@ -176,14 +197,8 @@ def _show(event: TurnEvent) -> None:
         case "tool_finished":
             show_result(out, data["tool"], result_object(data["result"]))
         case "answer":
-            out.print(printable(f"\n{data['content']}"), markup=False)
-            show_mark(out, data.get("verified"))
-            for parts in data.get("scope", ()):
-                out.print(printable(scope_line(parts)), style="dim", markup=False)
-            if data["unverified"]:
-                numbers = ", ".join(data["unverified"])
-                note = printable(f"Not in any tool result: {numbers}")
-                notes.print(note, style="yellow", markup=False)
+            scopes = data.get("scope", ())
+            show_answer(data["content"], data.get("verified"), scopes, data["unverified"])
         case "turn_failed":
             notes.print(printable(data["message"]), style="red", markup=False)
         case _:

@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Collection, Coroutine, Generator, Iterable
+from collections.abc import Collection, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 import tinyagent_commands
-from skillian.display import printable
+from skillian.display import printable, show_mark
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -202,9 +202,11 @@ def require(package: str, extra: str) -> None:
 
 def settings_faults(error: ValidationError) -> list[str]:
     """A message for each invalid setting, without its value, which may be a secret."""
+    from skillian.data.declare.definitions import reason_of
+
     return [
-        f"{_variable(str(fault['loc'][0]))}: {fault['msg'].removeprefix('Value error, ')}"
-        for fault in error.errors(include_url=False, include_context=False, include_input=False)
+        f"{_variable(str(fault['loc'][0]))}: {reason_of(fault)}"
+        for fault in error.errors(include_url=False, include_input=False)
     ]
 
 
@@ -221,6 +223,24 @@ def say(text: str, style: str | None = None, console: Console | None = None) -> 
 def show_error(error: Exception | str) -> None:
     """Print an error message."""
     say(f"error: {error}", "red")
+
+
+def show_answer(
+    content: str,
+    verified: bool | None,  # noqa: FBT001 - the four parts of an answer
+    scopes: Iterable[Sequence[str]],
+    unverified: Sequence[str],
+) -> None:
+    """Show an answer, its mark, what it covers, and the numbers that are in no result."""
+    from skillian.chat.scope import scope_line
+
+    out.print(printable(f"\n{content}"), markup=False)
+    show_mark(out, verified)
+    for parts in scopes:
+        out.print(printable(scope_line(parts)), style="dim", markup=False)
+    if unverified:
+        note = printable(f"Not in any tool result: {', '.join(unverified)}")
+        notes.print(note, style="yellow", markup=False)
 
 
 def result_object(result: object) -> dict[str, Any]:

@@ -129,7 +129,8 @@ class AnswerJudge:
 
     def _difference(self, expected: VerifiedQuestion, answer: GivenAnswer) -> str:
         """What is not as expected, or an empty text."""
-        missing = _missing(answer.content, expected.numbers)
+        results = [call.result for call in answer.calls if not call.has_failed]
+        missing = [n for n in expected.numbers if not _holds(answer.content, n, results)]
         if missing:
             return f"not in the answer: {', '.join(map(str, missing))}"
         if expected.call is None or self._is_made(
@@ -195,26 +196,15 @@ def _lines(content: str) -> list[str]:
     return lines or ["the answer is empty"]
 
 
-def _missing(content: str, numbers: Sequence[Decimal]) -> list[Decimal]:
-    """The numbers that a text does not have with all of their digits."""
-    # A number without a sign is a reference to the first of two that differ in theirs.
-    distinct = list(dict.fromkeys(numbers))
-    held = {
-        distinct[int(reference.path.strip("$[]"))]
-        for reference in check_answer(content, [distinct]).references
-        if not reference.is_rounded
-    }
-    sizes = {abs(number) for number in held}
-    return [
-        number
-        for number in numbers
-        if number not in held and not (abs(number) in sizes and _holds(content, number))
-    ]
-
-
-def _holds(content: str, number: Decimal) -> bool:
-    references = check_answer(content, [number]).references
-    return any(not reference.is_rounded for reference in references)
+def _holds(content: str, number: Decimal, results: Sequence[Any]) -> bool:
+    """Whether a text has a number with all of its digits, and its sign or a result with it."""
+    found = check_answer(content, [number]).references
+    written = [each.number for each in found if not each.is_rounded]
+    if number >= 0 or any(not each[0].isdigit() for each in written):
+        return bool(written)
+    # Words may say the sign, in any language: then it is the sign of what was computed.
+    computed = check_answer(f"{number:f}", results).references
+    return bool(written) and any(not each.is_rounded for each in computed)
 
 
 def _plain(value: Any) -> Any:

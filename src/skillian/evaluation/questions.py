@@ -86,7 +86,7 @@ class QuestionSet:
     document: YamlDocument
 
     def check_calls(self, skills: SkillRegistry) -> None:
-        """Check the expected calls against the tools; raises `ConfigurationError` with all faults.
+        """Check all names and calls; raises `ConfigurationError` with the faults of all questions.
 
         Args:
             skills: Has the tools.
@@ -101,15 +101,17 @@ class QuestionSet:
 
 
 def read_questions(path: Path) -> QuestionSet:
-    """Read verified questions and their sources; raises `ConfigurationError` with all faults."""
+    """Read verified questions and their sources; `check_calls` reports what their names lack.
+
+    Raises:
+        ConfigurationError: The form of the file or its sources have faults; it has all of them.
+    """
     document, content, registry = read_with_sources(path, QuestionFile)
     for key_path, message in (
         *_repeated(content, document),
         *_unknown_names(content, registry),
     ):
         document.fault(document.line_of(("questions", *key_path)), message)
-    if document.faults:
-        raise ConfigurationError(document.faults)
     sources = path.parent / content.sources
     return QuestionSet(path.stem, sources, registry, content.questions, document)
 

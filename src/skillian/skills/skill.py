@@ -168,6 +168,7 @@ class Skill:
 def _faults(error: ValidationError) -> str:
     lines: list[str] = []
     for fault in error.errors(include_url=False, include_context=False):
-        field = ".".join(str(part) for part in fault["loc"]) or "(the whole)"
-        lines.append(f"{field}: {fault['msg']}")
-    return "; ".join(lines)
+        # Of a value that may have several forms, Pydantic adds the form to the path.
+        field = ".".join(str(part) for part in fault["loc"] if "[" not in str(part))
+        lines.append(f"{field or '(the whole)'}: {fault['msg']}")
+    return "; ".join(dict.fromkeys(lines))

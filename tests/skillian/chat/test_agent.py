@@ -15,8 +15,8 @@ from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.skills.loader import BUNDLED, load_skill
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ScriptedModel, ToolCall, scripted_call
-from tinyagent.core import ModelServerError
+from tinyagent import ScriptedModel, ToolCall, Usage, scripted_call
+from tinyagent.core import ModelResponse, ModelServerError
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 
@@ -104,8 +104,27 @@ async def test_at_the_last_round_the_turn_is_not_finished_and_says_what_was_foun
     response, _ = await Agent(model, skills).process("Go on")
     assert not response.finished
     assert len(response.tool_calls_made) == MAX_ROUNDS
-    assert "10 steps" in response.content
-    assert "6586678.06" in response.content
+    assert "too many calls" in response.content
+    assert response.content.endswith("fi_reporting:\n- amount: 6,586,678.06")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        ModelServerError("http://host answered 500 Error: a text of the provider"),
+        ModelResponse("The am", (), Usage(), "content_filter", "m"),
+    ],
+)
+async def test_a_model_that_fails_after_a_call_leaves_its_result_in_words(
+    skills: SkillRegistry, end: ModelServerError | ModelResponse
+) -> None:
+    call = scripted_call("query_source", source="fi_reporting", measures=["amount"])
+    response, _ = await Agent(ScriptedModel([call, end]), skills).process("Go on")
+    assert not response.finished
+    assert response.content.endswith("fi_reporting:\n- amount: 6,586,678.06")
+    assert "provider:" not in response.content
+    assert "The am" not in response.content
+    assert "{" not in response.content
 
 
 async def test_a_failing_model_is_an_unfinished_answer(skills: SkillRegistry) -> None:

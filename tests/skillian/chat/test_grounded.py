@@ -101,25 +101,27 @@ async def test_an_invented_value_is_refused_with_the_reason(
 QUERY = scripted_call(
     "query_source", source="fi_reporting", measures=["amount"], dimensions=["account"], limit=1
 )
+BOTH_SIDES = scripted_call("compare_sources", **BOTH)
 OF_1001 = scripted_call("compare_sources", **BOTH, align_on=["period"], filters={"company": "1001"})
 
 
 @pytest.mark.parametrize(
-    ("call", "reply", "added"),
+    ("call", "reply", "first", "added"),
     [
-        (QUERY, "Here it is.", "account: 400000"),
-        (QUERY, "", "account: 400000"),
-        (QUERY, "It is 77.", ""),  # which is marked as unverified
-        (QUERY, "Account 400000 is the first.", ""),
-        (QUERY, "Do you mean the first account?", ""),
-        (scripted_call("compare_sources", **BOTH), "They differ.", "difference -140,305.79 EUR"),
-        (scripted_call("compare_sources", **BOTH), "They differ by 140,305.79.", ""),
-        (OF_1001, "Here it is for company 1001.", "-131,674.49 EUR"),
-        (OF_1001, "Most of company 1001 is in 2024004.", ""),
+        (QUERY, "Here it is.", "", "account: 400000"),
+        (QUERY, "", "", "account: 400000"),
+        (QUERY, "It is 77.", "", ""),  # which is marked as unverified
+        (QUERY, "Account 400000 is the first.", "", ""),
+        (QUERY, "Do you mean the first account?", "", ""),
+        (BOTH_SIDES, "They agree.", "difference -140,305.79 EUR\n\n", "- company 1001"),
+        (BOTH_SIDES, "bpc is higher by 140,305.79.", "difference -140,305.79 EUR\n\n", ""),
+        (BOTH_SIDES, "All 77 match. What else?", "difference -140,305.79 EUR\n\n", ""),
+        (OF_1001, "Here it is for company 1001.", "7 of 12 groups match", "period 2024004"),
+        (OF_1001, "Most of company 1001 is in 2024004.", "7 of 12 groups match", ""),
     ],
 )
-async def test_an_answer_that_says_nothing_of_the_result_is_followed_by_it(
-    opened: Opened, call: RawToolCall, reply: str, added: str
+async def test_an_answer_has_the_verdict_before_it_and_the_result_below_if_it_says_nothing(
+    opened: Opened, call: RawToolCall, reply: str, first: str, added: str
 ) -> None:
     question = "The first account of fi_reporting by amount" if call is QUERY else ASK
     question += " for company 1001" if call is OF_1001 else ""
@@ -127,10 +129,42 @@ async def test_an_answer_that_says_nothing_of_the_result_is_followed_by_it(
     events = [event async for event in agent.stream(question)]
     [finished] = [event for event in events if isinstance(event, RunFinished)]
     answer = respond(finished.result).content
-    assert answer.startswith(reply)
-    assert (added in answer) if added else (answer == reply)
+    before, _, after = answer.partition(reply) if reply else ("", "", answer)
+    assert (first in before) if first else (before == "")
+    assert (added in after) if added else (after == "")
     streamed = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert streamed.strip() == answer
+
+
+async def test_the_verdicts_of_several_comparisons_name_their_questions(opened: Opened) -> None:
+    calls = [
+        scripted_call("compare_sources", **BOTH, filters={"company": company})
+        for company in ("1001", "1002")
+    ]
+    agent = Agent(ScriptedModel([*calls, "They agree."]), *opened)
+    response, _ = await agent.process("Do fi_reporting and bpc_reporting agree for 1001, 1002?")
+    for company in ("1001", "1002"):
+        assert f"for company {company}: " in response.content
+
+
+@pytest.mark.parametrize(
+    ("question", "replies", "expected"),
+    [
+        (f"{ASK} for company 1001", [scripted_call("compare_sources", **BOTH)], "- for company 1"),
+        (ASK, [scripted_call("nothing", a=1)], "difference -140,305.79 EUR"),
+        (ASK, [scripted_call("list_sources")], "difference -140,305.79 EUR"),
+        (ASK, [scripted_call("compare_sources", **BOTH)], "Computed: "),
+        (ASK, ['I would call compare_sources(filters={"a": 1}).'], "difference -140,305.79 EUR"),
+        (ASK, ['```json\n{"tool": "compare_sources"}\n```'], "difference -140,305.79 EUR"),
+        ("Is the revenue of fi_reporting ok", ["I would call query_source."], "no tool was called"),
+    ],
+)
+async def test_a_model_that_never_ends_or_only_describes_a_call_is_answered_for(
+    opened: Opened, question: str, replies: list[RawToolCall | str], expected: str
+) -> None:
+    response, _ = await Agent(ScriptedModel(replies * 10), *opened).process(question)
+    assert response.finished
+    assert expected in response.content
 
 
 @pytest.mark.parametrize(
@@ -179,11 +213,11 @@ async def test_the_request_is_the_same_for_each_question_and_owner(opened: Opene
 
 async def test_an_answer_that_was_cut_off_is_not_shown(opened: Opened) -> None:
     cut = ModelResponse("The total is 2,172,5", (), Usage(), "length", "m")
-    call = scripted_call("compare_sources", **BOTH)
-    agent = Agent(ScriptedModel([call, cut]), *opened)
+    agent = Agent(ScriptedModel([BOTH_SIDES, cut]), *opened)
     response, _ = await agent.process(ASK)
-    assert "2,172" not in response.content
+    assert "The total is" not in response.content
     assert "cut off" in response.content
+    assert "difference -140,305.79 EUR" in response.content
 
 
 async def test_figures_are_not_invented_if_any_tool_of_the_turn_has_answered(
@@ -203,7 +237,7 @@ async def test_figures_are_not_invented_if_any_tool_of_the_turn_has_answered(
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        ({"total_in_a": 4711}, "It is 4,711."),
+        ({"total_in_a": 4711, "interpretation": ["All match."]}, "All match.\n\nIt is 4,711."),
         ({"error": True, "type": "validation_error"}, "- for company 1001"),
     ],
 )

@@ -146,6 +146,14 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
         (ASK, compare(align_on=["account"]), "chosen by the model: by account"),
         ("amount of fi_reporting", query(limit=7), "chosen by the model: the first 7 rows"),
         (f"{ASK}, net of VAT", compare(), "not used: VAT"),
+        ("average amount of fi_reporting", query(), "not used: average"),
+        ("Median amount of fi_reporting", query(), "not used: Median"),
+        ("cumulative amount of fi_reporting", query(), "not used: cumulative"),
+        (
+            "amount of fi_reporting, ohne 1001",
+            query(filters={"company": {"ne": "1001"}}),
+            "chosen by the model: company: not 1001",
+        ),
         ("documents of fi_reporting", query(), "not used: documents"),
         (
             "the highest amount by company of fi_reporting",
@@ -155,7 +163,7 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
         (
             "Best company of fi_reporting by amount",
             query(dimensions=["company"]),
-            "not used: order amount",
+            "not used: order amount, Best",
         ),
         (
             "Which company in fi_reporting had the most, honestly?",
@@ -173,13 +181,23 @@ async def test_other_differences_are_marks_in_the_scope(
     opened: Opened, question: str, call: RawToolCall, mark: str
 ) -> None:
     response = await answer(opened, question, call)
-    assert response.content.startswith("The answer.")
+    assert "The answer." in response.content
     assert mark in marks(response)
+
+
+async def test_a_change_of_the_last_question_that_is_left_out_is_offered_as_a_question(
+    opened: Opened,
+) -> None:
+    agent = Agent(ScriptedModel([query(**FOR_1001), "Done.", query(), "Done."]), *opened)
+    _, conversation = await agent.process("amount of fi_reporting for company 1001")
+    response, _ = await agent.process("also 1002", conversation)
+    [offer] = offers_of(response.content, NOT_UNDERSTOOD)
+    assert offer == "Show amount of fi_reporting, for company 1001 and 1002"
 
 
 async def test_a_corrected_call_is_answered(opened: Opened) -> None:
     response = await answer(opened, f"For company 1001, {ASK}", compare(), compare(**FOR_1001))
-    assert response.content.startswith("The answer.")
+    assert "The answer." in response.content
     assert not marks(response)
 
 

@@ -173,7 +173,7 @@ async def test_a_question_is_answered_within_a_small_context(
     agent = await agent_of(services, model, context_tokens=limit)
     response: AgentResponse
     response, _ = await agent.process(question)
-    assert response.content.startswith("It is answered.")
+    assert "It is answered." in response.content
     assert "scope" in json.loads(response.tool_calls_made[0].result)  # the page reads all of it
 
 

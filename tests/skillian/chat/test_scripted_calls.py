@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -20,6 +19,7 @@ from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import Message, ScriptedModel, ToolCall, ToolResult, scripted_call
 from tinyagent.core import ModelRequest
+from tinyagent.core.context import RunControl
 
 Call = dict[str, Any]
 AT_MOST = 0.02
@@ -238,7 +238,7 @@ async def test_no_value_of_a_right_call_is_refused(vocabularies: dict[str, Vocab
         ):
             if all(value.lower() in known for value in values_of(arguments.get("filters"))):
                 continue
-            run, count = cast("Any", SimpleNamespace(task=asked.question)), count + 1
+            run, count = RunControl(asked.question, 10, {}), count + 1
             turn = Grounded(vocabulary).steer(run)
             said = [Message("user", each) for each in (*asked.after, asked.question)]
             call, model = ToolCall("c", tool, arguments), ScriptedModel([scripted_call(tool)])

@@ -84,6 +84,14 @@ def test_an_unsupported_store_is_reported(skillian: Run, demo: Path) -> None:
     assert "secret" not in done.stderr
 
 
+def test_a_store_that_is_not_a_database_is_named(tmp_path: Path, demo: Path) -> None:
+    (tmp_path / "skillian.db").write_text("this is not a database")
+    done = chat(tmp_path, demo, typed=QUESTION)
+    assert done.returncode == 2
+    assert "skillian.db" in done.stderr
+    assert "DATABASE_URL" in done.stderr
+
+
 async def test_ctrl_c_cancels_an_answer_and_twice_leaves(tmp_path: Path, demo: Path) -> None:
     asked = asyncio.Event()
 

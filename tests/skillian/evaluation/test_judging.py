@@ -46,7 +46,7 @@ def _expected(tool: str, arguments: dict[str, Any] | None) -> VerifiedQuestion:
         ("1234.50", "It is 1.234,50 EUR.", RIGHT),
         ("1234.50", "It is 1234.5.", RIGHT),
         ("-12.30", "The gap is \u221212.30.", RIGHT),
-        ("-12.30", "It is 12.30 lower.", RIGHT),
+        ("-12.30", "It is 12.30.", WRONG),
         ("12.30", "The gap is -12.30.", WRONG),
         ("1234.50", "It is about 1235.", WRONG),
         ("0.37", "It is 0.", WRONG),
@@ -60,6 +60,23 @@ def test_a_number_is_in_the_answer_with_all_its_digits(
 ) -> None:
     answer = GivenAnswer(content, (_call(),))
     assert AnswerJudge(skills).judge(_numbers(number), answer).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("result", "content", "verdict"),
+    [
+        ('{"rows": [["-12.30"]]}', "It is 12.30 lower.", RIGHT),
+        ('{"rows": [["-12.30"]]}', "It is +12.30.", WRONG),
+        ('{"rows": [["12.30"]]}', "It is 12.30 lower.", WRONG),
+        ('{"rows": [["-12.304"]]}', "It is 12.30 lower.", WRONG),
+        ('{"rows": [["12.30"]]}', "It is -12.30.", RIGHT),
+    ],
+)
+def test_a_sign_in_words_is_the_one_of_the_result(
+    skills: SkillRegistry, result: str, content: str, verdict: AnswerVerdict
+) -> None:
+    answer = GivenAnswer(content, (_call(result=result),))
+    assert AnswerJudge(skills).judge(_numbers("-12.30"), answer).verdict is verdict
 
 
 def test_all_numbers_must_be_there(skills: SkillRegistry) -> None:
@@ -81,7 +98,8 @@ def test_all_numbers_must_be_there(skills: SkillRegistry) -> None:
 def test_numbers_that_differ_in_sign_or_zeros(
     skills: SkillRegistry, numbers: tuple[str, ...], content: str, missing: str
 ) -> None:
-    judgement = AnswerJudge(skills).judge(_numbers(*numbers), GivenAnswer(content, (_call(),)))
+    answer = GivenAnswer(content, (_call(result='{"rows": [[-12]]}'),))
+    judgement = AnswerJudge(skills).judge(_numbers(*numbers), answer)
     assert judgement.reason == (f"not in the answer: {missing}" if missing else "")
 
 

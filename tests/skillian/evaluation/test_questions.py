@@ -131,8 +131,22 @@ def test_a_question_has_numbers_with_all_their_digits_or_a_call(written: Write) 
         ("  - question: !!python/object:os.system x\n    numbers: [1]\n", "3: the tag"),
     ],
 )
-def test_each_fault_has_its_line(written: Write, text: str, fault: str) -> None:
-    assert [each for each in _faults(written(text)) if each.startswith(fault)]
+def test_each_fault_has_its_line(
+    written: Write, skills: SkillRegistry, text: str, fault: str
+) -> None:
+    assert [each for each in _faults(written(text), skills) if each.startswith(fault)]
+
+
+def test_faults_of_questions_names_and_calls_are_reported_at_once(
+    written: Write, skills: SkillRegistry
+) -> None:
+    text = (
+        "  - {question: x, numbers: [1]}\n  - {question: X, call: {tool: no}}\n"
+        "  - {question: y, call: {tool: query_source, arguments: {source: no, more: 1}}}\n"
+    )
+    found = " ".join(_faults(written(text), skills))
+    parts = ("4: the question is repeated", "4: there is no tool", "5: there is no source")
+    assert [part for part in (*parts, "`more`") if part not in found] == []
 
 
 @pytest.mark.parametrize(

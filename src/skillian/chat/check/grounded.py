@@ -3,10 +3,11 @@
 A call that leaves out a part of the question that changes numbers goes back to the model; if it is
 not corrected, the turn ends as a question with the readings that it may have. Other parts that are
 not used, and what the model chose itself, are in the scope of the result. If a model makes no valid
-call and asks nothing back, the planner answers the turn, provided that it reads the question; if
-its answer says nothing of what was found, the planner words the result below. A filter value that
-neither the user nor the catalogue has is refused: a cell that a model has read is not a value to
-search for, except as the group of a comparison to look into.
+call and asks nothing back, the planner answers the turn, provided that it reads the question. An
+answer to a comparison begins with its verdict, as computed; one that says nothing of what was found
+is followed by the result in the planner's words. A filter value that neither the user nor the
+catalogue has is refused: a cell that a model has read is not a value to search for, except as the
+group of a comparison to look into.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from functools import partial
 
 from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Asked, Loss, Turn, merged
+from skillian.chat.computed import Computed, computed_by, verdicts_of
 from skillian.chat.scope import CHOSEN, NOT_USED, PLANNED
 from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
-from skillian.offline.earlier import COMPARE, QUERY, as_object, keys_in, read_earlier
+from skillian.offline.earlier import as_object, keys_in, read_earlier
 from skillian.offline.language.filters import BOUNDS, as_mapping, parts_of, values_of
 from skillian.offline.language.periods import period_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
-from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED, OfflinePlanner
-from skillian.offline.wording import OFFERS, with_list, word_result
+from skillian.offline.planner import NAME, NOT_UNDERSTOOD, TOOL_FAILED, OfflinePlanner
+from skillian.offline.wording import OFFERS, with_list
 from tinyagent import Message, Middleware, TextDelta, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse, RunControl
 from tinyagent.middleware import SteeringMiddleware
@@ -36,6 +38,8 @@ from tinyagent.middleware import SteeringMiddleware
 _NOWHERE = "neither the user's questions nor the catalogue; use a value that is, or ask for it"
 _CORRECT = "Correct the call, or ask the user what is meant"
 _CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
+_AS_TEXT = re.compile(r'(?:^|>)\s*\{[^{}]*"(?:arguments|parameters)"', re.MULTILINE)
+"""The beginning of a call that is written as text."""
 
 
 class Grounded(SteeringMiddleware):
@@ -57,6 +61,7 @@ class _GroundedTurn(Middleware):
         self._turn, self._run, self._planner = turn, run, OfflinePlanner(turn.whole)
         self._messages: Sequence[Message] = ()
         self._made: list[Asked] = []
+        self._found: list[Computed] = []
         self._lost: list[Loss] = []
         self._begin, self._taken = 0, 0
 
@@ -74,19 +79,35 @@ class _GroundedTurn(Middleware):
                 await self.tool_call(call, partial(_answer, message.text))
         if self._taken and request.messages[-1].role == "tool":
             return await self._planned(request.messages[self._taken :])
-        response = await call_next(request)
+        response = await self._reply(request, call_next)
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
             return response
         if (taken := await self._taken_over(response)) is not None:
             return taken
-        if response.finish_reason == "length":
-            return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
         lost = self._lost
         if not lost and self._is_invented(response.content or ""):
             lost = [Loss("no tool was called for it, so no figures were computed")]
         if lost:
             return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
         return self._with_result(response)
+
+    async def _reply(
+        self,
+        request: ModelRequest,
+        call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
+    ) -> ModelResponse:
+        """The reply of the model; it is empty if it calls on where only an answer is left."""
+        run = self._run
+        if verdicts := self._verdicts():
+            run.emit(TextDelta(run.step, f"{verdicts}\n\n"))
+        response = await call_next(request)
+        if not response.tool_calls and response.finish_reason == "length":
+            return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
+        # The planner needs two steps, for a call and its result.
+        is_last = run.answer_only or run.step + (not self._made) >= run.max_steps
+        if not response.tool_calls or not is_last:
+            return response
+        return replace(response, content="", tool_calls=(), finish_reason="stop")
 
     def _results(self) -> list[tuple[ToolCall, Message]]:
         """Each call of the turn with its result."""
@@ -120,6 +141,8 @@ class _GroundedTurn(Middleware):
         if value.get("error"):
             return result
         self._made, self._lost = [*self._made, made], lost
+        computed = computed_by(call.name, call.arguments, result.content)
+        self._found += [computed] if computed else []
         unused = ", ".join(loss.text for loss in losses if not loss.readings)
         marks = [f"{CHOSEN}{each}" for each in turn.choices()]
         marks += [f"{NOT_USED}{unused}"] * bool(unused) + [PLANNED] * bool(self._taken)
@@ -156,28 +179,35 @@ class _GroundedTurn(Middleware):
                 yield f"{quoted(value)} for {quoted(name)}"
 
     def _is_invented(self, answer: str) -> bool:
-        """Whether an answer without a result of this turn has figures of no result before it."""
-        if any(not as_object(m.text).get("error") for _, m in self._results()):
+        """Whether an answer without a result of this turn has figures of no result before it.
+
+        So is one that describes a call and does not make it.
+        """
+        is_call = _AS_TEXT.search(answer)
+        if is_call or any(not as_object(m.text).get("error") for _, m in self._results()):
             return False
         results = [as_object(m.text) for m in self._messages if m.role == "tool"]
         asks = any(token.kind in DATA for token in self._turn.tokens)
         figures = check_answer(answer, () if asks else results, self._turn.question)
-        return bool(figures.unverified)
+        return bool(figures.unverified) or (asks and any(name in answer for name in CHECKED))
 
     # The planner in place of the model
 
     async def _taken_over(self, reply: ModelResponse) -> ModelResponse | None:
         """The call of the planner, in a turn whose model makes none and asks nothing back.
 
-        The first reply may hold a call that is written as text, if it has a brace.
+        The first reply may hold a call that is written as text.
         """
         text, results = (reply.content or "").replace(self._turn.question, ""), self._results()
-        may_call = "{" in text and len(self._messages) == self._begin + 1
-        if self._lost or "?" in text or may_call:
+        may_call = _AS_TEXT.search(text) and len(self._messages) == self._begin + 1
+        if self._made or self._lost or "?" in text or may_call:
             return None
         kinds = {InvalidInputError.type, UnknownNameError.type}
-        if any(not m.is_error and as_object(m.text).get("type") not in kinds for _, m in results):
-            return None  # the model explains other failures
+        is_other = [
+            not m.is_error and as_object(m.text).get("type") not in kinds for _, m in results
+        ]
+        if text and any(is_other):
+            return None  # the model explains other results and failures
         planned = await self._planned(())
         if as_object(planned.content or "").get("name") not in CHECKED:
             return None
@@ -194,26 +224,31 @@ class _GroundedTurn(Middleware):
             planned = replace(planned, content=text, tool_calls=())
         return planned
 
+    # The results in the planner's words
+
+    def _verdicts(self) -> str:
+        """What the answer of a model begins with, so that it cannot say the opposite unnoticed."""
+        is_shown = not self._lost and self._run.model != NAME
+        return verdicts_of(self._found) if is_shown else ""
+
     def _with_result(self, reply: ModelResponse) -> ModelResponse:
-        """The reply, followed by the last result if it says nothing of what was found.
+        """The reply after the verdicts, followed by the last result if it says nothing of it.
 
         A figure or a member of a result says something if the question does not have it. A reply
         that asks back is left alone, and so is one with figures that are in no result.
         """
-        text, question = reply.content or "", self._turn.question
-        results = [(call.name, as_object(m.text), m.text) for call, m in self._results()]
-        found = [each for each in results if each[0] in {COMPARE, QUERY} and each[1]]
-        found = [each for each in found if not each[1].get("error")]
-        figures = check_answer(text, [value for _, value, _ in results], question)
-        said = [*values_of([[keys_in(raw), value.get("rows")] for _, value, raw in found])]
+        text, question, verdicts = reply.content or "", self._turn.question, self._verdicts()
+        values = [as_object(message.text) for _, message in self._results()]
+        figures = check_answer(text, values, question)
+        said = [*values_of([[keys_in(e.raw), e.result.get("rows")] for e in self._found])]
         said += [each.number for each in figures.references]
         says_more = any(each and each in text and each not in question for each in said)
         is_other = says_more or figures.unverified or "?" in text or stand_ins.NAME.search(text)
-        if not found or is_other:
-            return reply
-        words = word_result(*found[-1])
-        self._run.emit(TextDelta(self._run.step, f"\n\n{words}"))
-        return replace(reply, content=f"{text}\n\n{words}".strip())
+        for last in () if is_other else self._found[-1:]:
+            if words := last.rest if verdicts else last.words:
+                self._run.emit(TextDelta(self._run.step, f"\n\n{words}"))
+                text += f"\n\n{words}"
+        return replace(reply, content=f"{verdicts}\n\n{text.strip()}".strip())
 
 
 async def _answer(text: str, call: ToolCall) -> ToolResult:

@@ -15,7 +15,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from skillian.offline.calls import PlannedCall
+from rapidfuzz import fuzz
+
+from skillian.offline.calls import PlannedCall, sentence_of
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import SIGNS, Reading
 from skillian.offline.language.filters import (
@@ -45,6 +47,9 @@ _MEANING = {*_NAMES, "number", "amount", "unknown", "doubt", "vague"}
 _SOURCE, _BY, _ORDER, _ROWS = "source {}", "by {}", "order {}", "the first {} rows"
 _OPERATORS = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
 _DEFAULT_LIMIT, _END = "50", Token("", "")
+_NOT = "n't", "n\u2019t"
+_SHORT, _STEM, _NEAR = 3, 4, 80
+"""The letters of a word that says little alone and of a stem; how much alike a misspelt name is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +122,14 @@ class Turn:
         return self._reading.tokens
 
     @cached_property
+    def _planned(self) -> PlannedCall | None:
+        """The call of the planner, if it answers the question."""
+        planned = plan(self._reading, self.earlier, self.whole)
+        return planned if isinstance(planned, PlannedCall) else None
+
+    @property
     def _is_read(self) -> bool:
-        """Whether the planner answers the question."""
-        return isinstance(plan(self._reading, self.earlier, self.whole), PlannedCall)
+        return self._planned is not None
 
     @cached_property
     def _expected(self) -> Asked:
@@ -197,7 +207,7 @@ class Turn:
         names = {"unlike"} if self._is_read else {"", "but", "unlike", "removed"}
         parts = [[self.tokens[at] for at in of] for n, of in self._reading.parts if n in names]
         loose = [t for of in parts if _VALUES.isdisjoint(t.kind for t in of) for t in of]
-        return any(t.kind in _TURNING or t.text.endswith(("n't", "n\u2019t")) for t in loose)
+        return any(t.kind in _TURNING or t.text.endswith(_NOT) for t in loose)
 
     # What the calls have of it
 
@@ -209,7 +219,8 @@ class Turn:
         marks += [self.tokens[at].text for at in dropped]
         for group, wanted in self._wanted.items():
             found, places = self._found(group), self._places.get(group, ())
-            is_plain = not self._is_turned and self._unread.isdisjoint(places)
+            around = {place for at in places for place in (at - 1, at)}
+            is_plain = not self._is_turned and self._unread.isdisjoint(around)
             is_excluded = is_plain and found.isdisjoint(wanted)
             if found != wanted and (is_excluded or self._is_certain(places)):
                 lost |= dict.fromkeys(places, bool(found) and found < wanted)
@@ -258,12 +269,11 @@ class Turn:
         return range(at - 1, at + 1) if is_lost else ()
 
     def _is_unused(self, at: int) -> bool:
-        """Whether a token means something that is in no call, as a name with a capital does."""
-        token = self.tokens[at]
-        is_title = self.question.isupper() or token.mark in {".", "?", "!"} or not at
-        is_word = token.kind == "unknown" and (is_title or token.text.islower())
-        before = self.tokens[at - 1] if at else _END
-        if is_word or before.kind in _TURNING or token.kind not in _MEANING:
+        """Whether a token means something that is in no call, as a word that is not read may."""
+        token, before = self.tokens[at], self.tokens[at - 1] if at else _END
+        if before.kind in _TURNING or token.kind not in _MEANING:
+            return False
+        if token.kind == "unknown" and self._is_plain(token.text.lower()):
             return False
         is_group = token.kind == "dimension" and before.kind == "by"
         made = [each for call in self.calls for each in (*call.filters, *values_of(call))]
@@ -271,6 +281,14 @@ class Turn:
         named = {*token.names} if token.kind in _NAMES else set[str]()
         made += self._reading.cleared
         return not named <= {*made} or _forms(token).isdisjoint(map(str.lower, made))
+
+    def _is_plain(self, word: str) -> bool:
+        """Whether a word is short, turns others (which is checked), or is like a name of a call."""
+        names = [name.lower() for call in self.calls for _, name in call.parts]
+        names += [name.lower() for call in self.calls for name in call.filters]
+        is_short = len(word) <= _SHORT and word in self.question
+        likes = (fuzz.ratio(word, n) >= _NEAR or word[:_STEM] == n[:_STEM] for n in names)
+        return is_short or word.endswith(_NOT) or any(likes)
 
     @cached_property
     def _said(self) -> set[str]:
@@ -339,7 +357,12 @@ class Turn:
             tokens = [self.tokens[at] for _, of in parts for at in of]
             pieces[is_lost].append(text[tokens[0].span[0] : tokens[-1].span[1]])
         part, rest = ", ".join(pieces[True]), " ".join(pieces[False])
-        return Loss(part, (f"{rest}, {part}", rest) if rest else (part,), all(lost.values()))
+        said = {token.kind for at, token in enumerate(self.tokens) if at not in places}
+        readings = (f"{rest}, {part}", rest) if rest else (part,)
+        sentence = sentence_of(self._planned) if self._planned else None
+        if sentence and said.isdisjoint(_NAMES):  # the rest is not a question
+            readings = (sentence,)
+        return Loss(part, readings, all(lost.values()))
 
 
 def _items(token: Token) -> Sequence[Token]:

@@ -278,7 +278,9 @@ async def test_an_unexpected_error_shows_no_details(serve: Serve, asking: Asking
 async def test_a_turn_without_an_end_is_marked(serve: Serve, asking: Asking) -> None:
     model = ScriptedModel(lambda _: scripted_call("list_sources"))
     async with serve(lambda _: model) as client:
-        completion = await asking(client).chat.completions.create(model="skillian", messages=user())
+        completion = await asking(client).chat.completions.create(
+            model="skillian", messages=user("Hello")
+        )
     assert completion.choices[0].finish_reason == "length"
 
 
