@@ -63,6 +63,11 @@ class Opened(NamedTuple):
             await soon(lambda: not running())
 
 
+async def drained(stream: Any) -> None:
+    async for _ in stream:
+        pass
+
+
 def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> Opened:
     path = folder / "x.duckdb"
     duckdb.connect(path).close()

@@ -117,7 +117,7 @@ class Cursor:
         return rows
 
 
-def dialect(vendor: str) -> str:
+def dialect(vendor: str) -> str | None:
     return dialect_of(URLS[vendor].partition(":")[0])
 
 
