@@ -1,5 +1,6 @@
 """Random questions: small tables with everything in them that makes comparisons go wrong."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -55,7 +56,7 @@ class Nudge:
     step: Fraction = Fraction(0)
 
     def __call__(self, value: Any) -> Any:
-        if value is None or isinstance(value, str):
+        if value is None or isinstance(value, str | float):
             return value
         moved = Fraction(value) * (1 + self.share) + self.step
         if isinstance(value, int):
@@ -162,7 +163,21 @@ hundreds = st.integers(-50, 50).map(lambda number: Decimal(number * 100))
 money = st.one_of(hundreds, st.sampled_from(MONEY), cents, st.none())
 small_money = st.one_of(hundreds, st.sampled_from(MONEY[:-3]), cents, st.none())
 few = st.one_of(st.none(), st.integers(-9, 9))
+# Floats of so many digits that sums are exact decimals, and averages would not be.
+finite = st.sampled_from([0.0, -0.0, 0.1, 1 / 3, 1e-10, 12345678.9]) | st.floats(-1e6, 1e6).filter(
+    lambda value: value == 0 or abs(value) > 1e-6
+)
+floats = finite | st.sampled_from([math.nan, math.inf, -math.inf])
+
+
+def float_of(values: st.SearchStrategy[float]) -> Number:
+    column = Column("", "float")
+    how = tuple(each for each in AGGREGATIONS if each != "avg")
+    return Number(column, column, st.none() | values, how)
+
+
 NUMBERS = (
+    *(float_of(floats), float_of(floats)),
     number(2, 2, money),
     number(2, 2, money),
     number(2, 4, money),
@@ -298,11 +313,12 @@ def turned(values: Sequence[str]) -> st.SearchStrategy[list[str]]:
     return steps.map(lambda step: [*values[step:], *values[:step]])
 
 
-# SQLite keeps a DECIMAL of more than 15 digits as a binary float.
+# SQLite keeps a DECIMAL of more than 15 digits as a binary float, and NaN as NULL.
 _SMALL = (
+    float_of(finite),
     number(2, 2, small_money),
     number(2, 4, small_money),
-    *(each for each in NUMBERS if each.a.kind != "decimal"),
+    *(each for each in NUMBERS if each.a.kind not in {"decimal", "float"}),
 )
 
 
@@ -328,8 +344,9 @@ def _typed(side: Side) -> Side:
     casts = {
         name: {**declared, "expression": _cast(columns[declared["column"]])}
         for name, declared in side.measures.items()
+        if columns[declared["column"]].kind != "float"
     }
-    return replace(side, dimensions=dimensions, measures=casts, is_typed=False)
+    return replace(side, dimensions=dimensions, measures={**side.measures, **casts}, is_typed=False)
 
 
 def _type(column: Column) -> str:
@@ -344,6 +361,6 @@ def _cast(column: Column) -> str:
 
 PROFILES = {
     "sqlite": Profile(numbers=_SMALL),
-    "csv": Profile(adapt=_declared),
-    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING))),
+    "csv": Profile(numbers=(float_of(finite), *NUMBERS[2:]), adapt=_declared),
+    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING)), numbers=NUMBERS[2:]),
 }

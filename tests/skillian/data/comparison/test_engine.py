@@ -17,6 +17,7 @@ from skillian.errors import InvalidInputError, QueryError, SourceNotFoundError, 
 
 AMOUNT = "amount: {column: v, aggregation: sum}"
 SOURCES = two_sources("key: {column: k}", f"{AMOUNT[:-1]}, unit: EUR}}", "key", measures_b=AMOUNT)
+KINDS = "k VARCHAR, v DECIMAL(17, 2)"
 Compared = Callable[..., Any]
 
 
@@ -25,15 +26,11 @@ def compared(make_services: MakeServices) -> Compared:
     """Compare the rows of a with those of b; `kinds` are the types of key and amount."""
 
     async def compare(
-        a: str,
-        b: str,
-        kinds: str | tuple[str, str] = "k VARCHAR, v DECIMAL(17, 2)",
-        sources: str = SOURCES,
+        a: str, b: str, kinds: str = KINDS, sources: str = SOURCES
     ) -> ComparisonResult:
-        columns = (kinds, kinds) if isinstance(kinds, str) else kinds
         script = ""
-        for name, rows, kind in zip("ab", (a, b), columns, strict=True):
-            script += f"CREATE TABLE {name} ({kind});"
+        for name, rows in (("a", a), ("b", b)):
+            script += f"CREATE TABLE {name} ({kinds});"
             script += f"INSERT INTO {name} VALUES {rows};" if rows else ""  # noqa: S608 - ours
         engine = make_services(script, sources).engine
         return await engine.compare(measures_asked("a", "b", ["amount"]))
@@ -105,7 +102,7 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Compared) -
 
 
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
-    tables = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a"
+    tables = f"CREATE TABLE a ({KINDS}); CREATE TABLE b AS FROM a"
     engine = make_services(tables, SOURCES.replace("[key]", "[]")).engine
     aligned = "name the dimensions to group a and b by; they share: key"
     with pytest.raises(InvalidInputError, match=aligned):
