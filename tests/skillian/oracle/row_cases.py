@@ -40,13 +40,8 @@ TEXT_RULES = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_nul
 # Pairs of kinds that have a common form.
 PAIRS = (
     *((kind, kind) for kind in VALUES),
-    ("integer", "decimal"),
-    ("decimal", "integer"),
-    ("float", "decimal"),
-    ("integer", "float"),
-    ("boolean", "integer"),
-    ("date", "timestamp"),
-    ("timestamp", "timestamptz"),
+    *(("integer", "decimal"), ("decimal", "integer"), ("float", "decimal"), ("integer", "float")),
+    *(("boolean", "integer"), ("date", "timestamp"), ("timestamp", "timestamptz")),
 )
 
 

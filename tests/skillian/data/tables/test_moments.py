@@ -25,16 +25,9 @@ UNITS = {
 IN_POSTGRES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
 # A fraction that rounds up to the next second, and an hour of Berlin that comes twice.
 TIMES = (
-    "2024-06-30 22:00:00",
-    "2024-07-01 00:00:00",
-    "2024-07-01 00:00:00.000000001",
-    "2024-07-01 00:00:59.999999999",
-    "2024-10-27 00:40:00",
-    "2024-10-27 01:10:00",
-    "1960-01-01 00:00:00.000000999",
-    "infinity",
-    "-infinity",
-    None,
+    *("2024-06-30 22:00:00", "2024-07-01 00:00:00", "2024-07-01 00:00:00.000000001"),
+    *("2024-07-01 00:00:59.999999999", "2024-10-27 00:40:00", "2024-10-27 01:10:00"),
+    *("1960-01-01 00:00:00.000000999", "infinity", "-infinity", None),
 )
 RULES = {
     "exact": Rule(),
@@ -59,9 +52,8 @@ def nanoseconds(text: str, unit: int = 1) -> int:
     return total // unit * unit
 
 
-def offset(instant: int, zone: str) -> int:
+def ahead_of_utc(moment: datetime) -> int:
     """What local clocks are ahead of UTC, in nanoseconds."""
-    moment = (_EPOCH + timedelta(seconds=instant // 10**9)).astimezone(ZoneInfo(zone))
     ahead = moment.utcoffset()
     assert ahead is not None
     return ahead // timedelta(seconds=1) * 10**9
@@ -73,16 +65,14 @@ def canonical(text: str | None, kind: str, rule: Rule, *, zoned: bool) -> int | 
         return None if text is None else _INFINITE * (-1 if text[0] == "-" else 1)
     value, zone = nanoseconds(text, UNITS[kind]), rule.zone or "UTC"
     if zoned and not kind.startswith("TIMESTAMPTZ"):
-        local = _EPOCH.replace(tzinfo=None) + timedelta(seconds=value // 10**9)
-        ahead = local.replace(tzinfo=ZoneInfo(zone)).utcoffset()
-        assert ahead is not None
-        value -= ahead // timedelta(seconds=1) * 10**9
+        local = _EPOCH + timedelta(seconds=value // 10**9)
+        value -= ahead_of_utc(local.replace(tzinfo=ZoneInfo(zone)))
     if rule.precision is None:
         return value
-    step = _STEPS[rule.precision]
-    ahead_of_utc = offset(value, zone) if zoned else 0
-    local_cut = (value + ahead_of_utc) // step * step
-    return local_cut if rule.precision == "day" else local_cut - ahead_of_utc
+    step, instant = _STEPS[rule.precision], _EPOCH + timedelta(seconds=value // 10**9)
+    ahead = ahead_of_utc(instant.astimezone(ZoneInfo(zone))) if zoned else 0
+    local_cut = (value + ahead) // step * step
+    return local_cut if rule.precision == "day" else local_cut - ahead
 
 
 def are_equal(a: str | None, b: str | None, kinds: tuple[str, str], rule: Rule) -> bool:
