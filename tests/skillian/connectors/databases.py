@@ -1,7 +1,5 @@
 """The databases of the contract, each with a new connector to it."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable

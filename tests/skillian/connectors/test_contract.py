@@ -1,7 +1,5 @@
 """What every connector keeps: one SELECT, within bounds, stopped wherever it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from datetime import date, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """What every connector to a server keeps: one state, few connections, and an error without one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """Pages of the rows that differ: classes, order, filters and search, against plain Python."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 from collections.abc import Callable
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from tests.skillian.data.tables.why.small import engine_over
+from tests.skillian.data.tables.comparing import engine_over
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.engine import ComparisonEngine

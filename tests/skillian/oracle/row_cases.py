@@ -1,7 +1,5 @@
 """Random tables for comparisons of rows: every type, NULL, repeated keys, deceptive values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

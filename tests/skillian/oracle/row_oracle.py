@@ -1,7 +1,5 @@
 """What a comparison of rows has to find, in plain Python."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict

@@ -20,18 +20,12 @@ from skillian.errors import InvalidInputError
 def test_rows_that_are_repeated_count_as_findings_where_the_key_names_rows(one_pair: Pair) -> None:
     rows = [("x", 1), ("y", 0), (None, 0), ("z", 3)]
     result = compared(one_pair, rows, [*rows, ("y", 0), (None, 0)])
-    sentence = (
-        "In 2 groups all measures match and the number of rows does not (key y: 1 in a, 2 in b;"
-        " key without a value: 1 in a, 2 in b): rows are duplicated or missing, which counts as a"
-        " finding."
-    )
-    assert sentence in result.sentences
-    not_unique = "The key is not unique in b: 2 of 4 groups hold more than one row."
-    assert not_unique in result.sentences
+    uneven = "(key y: 1 in a, 2 in b; key without a value: 1 in a, 2 in b)"
+    assert any(uneven in each and "counts as a finding" in each for each in result.sentences)
+    assert any("not unique in b: 2 of 4 groups" in each for each in result.sentences)
     postings = [("x", 1), ("x", 2), ("y", 5), ("y", -5), ("y", 1), ("z", 4)]
     result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
-    first = "3 of 3 groups match (100.0 %), 2 of them with different numbers of rows."
-    assert result.sentences[0] == first
+    assert "2 of them with different numbers of rows" in result.sentences[0]
 
 
 def test_a_follow_up_that_cannot_be_is_refused(one_pair: Pair) -> None:
@@ -75,10 +69,8 @@ def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:
 
     assert sentences(match={"absolute": 0}) == []
     [sentence] = sentences(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})
-    assert sentence == (
-        "Limits of amount: a match is up to 1 and 0.5 % apart, a minor difference up to 5 % apart"
-        " whatever the amount."
-    )
+    assert "match is up to 1 and 0.5 % apart" in sentence
+    assert "difference up to 5 % apart whatever the amount" in sentence
 
 
 MONEY = Column("v", "decimal", 2, 24)

@@ -1,7 +1,5 @@
 """The reports as HTML, Markdown, JSON and JUnit: their content, and no markup from the data."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The HTML report in a real browser: no requests, and no script but its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

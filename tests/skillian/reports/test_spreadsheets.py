@@ -1,7 +1,5 @@
 """Files of rows: CSV, workbooks, JSON lines and Parquet; complete, or not there."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

@@ -1,8 +1,8 @@
 """Compares the rows of two tables, named as on the command line."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ import duckdb
 from tests.support.asking import rows_asked
 
 from skillian.data.comparison.cache import Memory
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections
+from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.results.result import ComparisonResult
@@ -24,13 +26,21 @@ def compared(a: str, b: str, **question: Any) -> ComparisonResult:
 async def compare(a: str, b: str, *, keep: Any = None, **question: Any) -> ComparisonResult:
     """The same in a running loop; `keep` gets the rows that differ."""
     registry, (one, other) = await bare_tables([a, b])
-    async with Connections(registry) as connections:
-        memory = Memory()
+    async with Connections(registry) as connections, aclosing(Memory()) as memory:
         engine = TableEngine(Binder(registry, connections), memory)
-        try:
-            return await engine.compute(rows_asked(one, other, **question), keep=keep)
-        finally:
-            await memory.aclose()
+        return await engine.compute(rows_asked(one, other, **question), keep=keep)
+
+
+@asynccontextmanager
+async def engine_over(
+    a: str, b: str, most_rows: float = 1_000_000
+) -> AsyncGenerator[tuple[ComparisonEngine, SavedComparison]]:
+    """An engine over two tables, and the question that compares them by `id`."""
+    registry, names = await bare_tables([a, b])
+    memory = Memory(most_rows=most_rows)
+    async with Connections(registry) as connections, aclosing(memory):
+        engine = ComparisonEngine(registry, Binder(registry, connections), memory)
+        yield engine, rows_asked(*names, key=("id",))
 
 
 def in_two_files(folder: Path, a: str, b: str) -> tuple[str, str, str]:

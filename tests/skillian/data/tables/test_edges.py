@@ -3,8 +3,6 @@
 All cells of a pair of engines are columns of one row, which is compared both ways.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path

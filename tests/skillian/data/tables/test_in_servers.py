@@ -1,7 +1,5 @@
 """Two tables of one MySQL server are compared there, if that is exact; merges of ClickHouse."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

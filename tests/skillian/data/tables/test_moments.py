@@ -1,7 +1,5 @@
 """Times of every type of DuckDB, in pairs, under every rule, held against whole nanoseconds."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations_with_replacement, product

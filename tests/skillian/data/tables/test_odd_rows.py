@@ -1,7 +1,5 @@
 """Rows that are repeated, inherited, long, of one side or in part unreadable; and the preview."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Only the ranges of the key that differ travel, by digests that all engines compute alike."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Sequence
@@ -185,10 +183,7 @@ async def test_a_type_without_a_common_text_is_named(
     result, ranges = await segmented([f"{a}#t", f"{b}#t"], monkeypatch)
     assert result["rows"]["matched"] == 2000
     assert ranges.ranges is None
-    assert ranges.sentence() == (
-        "All rows were copied to compare them: doc is json, which both databases do not write"
-        " alike."
-    )
+    assert "doc is json, which both databases do not write alike" in ranges.sentence()
 
 
 DUCKDB, POSTGRES, MYSQL = "duckdb", "postgres", "mysql"
