@@ -160,8 +160,9 @@ def digits_of(side: Side, name: str) -> int:
     column = side.table.column(side.measures[name]["column"])
     if column.kind == "float":
         place = side.table.columns.index(column)
-        values = (as_printed(row[place]) for row in side.table.rows if row[place] is not None)
-        return max((_digits(each) for each in values if each.is_finite()), default=0)
+        values = [as_printed(row[place]) for row in side.table.rows if row[place] is not None]
+        exponents = [each.normalize().as_tuple().exponent for each in values if each.is_finite()]
+        return -min([0, *map(int, exponents)])
     return column.scale if column.kind == "decimal" else 0
 
 
@@ -196,11 +197,6 @@ def finite(value: Decimal | None) -> Decimal | None:
 def as_printed(value: float) -> Decimal:
     """Return what a float counts as: the shortest decimal that means it."""
     return Decimal(repr(float(value)))
-
-
-def _digits(value: Decimal) -> int:
-    exponent = value.normalize().as_tuple().exponent
-    return max(-int(exponent), 0)
 
 
 def _special(how: str, values: Sequence[Decimal]) -> Decimal | None:

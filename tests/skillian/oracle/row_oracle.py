@@ -5,8 +5,9 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from math import isnan
 from typing import Any
 from uuid import UUID
 
@@ -98,24 +99,16 @@ def canonical(value: Any, rule: Rule) -> Any:
     return value
 
 
-def _float(value: float) -> Any:
-    return "nan" if value != value else Decimal(repr(value))  # noqa: PLR0124 - NaN
-
-
 def _moment(value: datetime) -> datetime:
     moment = value if value.tzinfo else value.replace(tzinfo=UTC)
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def _day(value: date) -> datetime:
-    return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a day
-
-
 _CONVERT: dict[Any, Any] = {
     (bool, int, Decimal): Decimal,
-    float: _float,
+    float: lambda value: "nan" if isnan(value) else Decimal(repr(value)),
     datetime: _moment,
-    date: _day,
+    date: lambda value: datetime.combine(value, time()),
     UUID: str,
 }
 

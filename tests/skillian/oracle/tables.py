@@ -69,14 +69,10 @@ class Nudge:
 KEEP = Nudge()
 
 
-def lost(_: Any) -> None:
-    """Return NULL for any value."""
-
-
 def moves(limits: Limits) -> tuple[Move, ...]:
     """Ways to be off: just what a limit allows, a cent less or more; wrong sign; twice; NULL."""
     exact, cent = Fraction(0), Fraction(1, 100)
-    found: list[Move] = [Nudge(Fraction(-2)), Nudge(Fraction(1)), lost]
+    found: list[Move] = [Nudge(Fraction(-2)), Nudge(Fraction(1)), lambda _: None]
     for absolute_limit, percentage_limit in limits:
         share, step = (percentage_limit or exact) / 100, absolute_limit or exact
         found += [Nudge(share), Nudge(-share), Nudge(share), Nudge(-share)]
@@ -103,7 +99,8 @@ def filters(draw: st.DrawFn, side: Side, themes: Sequence[Theme]) -> Mapping[str
 
 def filter_of(values: st.SearchStrategy[Any], *, is_ordered: bool) -> st.SearchStrategy[Any]:
     """Every form of a filter."""
-    plain = st.one_of(values.map(_as_json), values)
+    as_json = values.map(lambda value: value if isinstance(value, bool | int) else str(value))
+    plain = st.one_of(as_json, values)
     lists = st.lists(st.one_of(st.none(), plain), min_size=1, max_size=3)
     equal = st.one_of(st.none(), plain, lists)
     forms: list[st.SearchStrategy[Any]] = [equal, st.fixed_dictionaries({"ne": equal})]
@@ -115,10 +112,6 @@ def filter_of(values: st.SearchStrategy[Any], *, is_ordered: bool) -> st.SearchS
             st.fixed_dictionaries({"between": st.tuples(values, values).map(sorted)}),
         ]
     return st.one_of(forms)
-
-
-def _as_json(value: Any) -> Any:
-    return value if isinstance(value, bool | int) else str(value)
 
 
 NAMES = (
@@ -328,12 +321,8 @@ def _fits_mysql(theme: Theme) -> bool:
     return "boolean" not in kinds and "nfc" not in theme.declared_a.get("normalise", ())
 
 
-def _declared(question: Question) -> Question:
-    """Return the question with the types of a declared: a CSV file has none."""
-    return replace(question, a=_typed(question.a))
-
-
 def _typed(side: Side) -> Side:
+    """Return the side with its types declared: a CSV file has none."""
     columns = {column.name: column for column in side.table.columns}
     dimensions = {
         name: {"type": _type(columns[declared["column"]]), **declared}
@@ -361,6 +350,9 @@ def _cast(column: Column) -> str:
 
 PROFILES = {
     "sqlite": Profile(numbers=_SMALL),
-    "csv": Profile(numbers=(float_of(finite), *NUMBERS[2:]), adapt=_declared),
+    "csv": Profile(
+        numbers=(float_of(finite), *NUMBERS[2:]),
+        adapt=lambda question: replace(question, a=_typed(question.a)),
+    ),
     "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING)), numbers=NUMBERS[2:]),
 }

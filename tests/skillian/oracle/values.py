@@ -85,7 +85,7 @@ def kept(value: Any, test: Any, kind: str) -> bool:
     """Whether a filter keeps a row with this value of the dimension."""
     if isinstance(test, Mapping):
         return all(_holds(value, name, given, kind) for name, given in test.items())
-    given = test if _is_list(test) else [test]
+    given = test if isinstance(test, Sequence) and not isinstance(test, str) else [test]
     return value in [_given(item, kind) for item in given]
 
 
@@ -102,10 +102,6 @@ def _holds(value: Any, name: str, given: Any, kind: str) -> bool:
         return bool(low <= value <= high)
     other = _given(given, kind)
     return bool(COMPARED[name](value, other))
-
-
-def _is_list(test: Any) -> bool:
-    return isinstance(test, Sequence) and not isinstance(test, str)
 
 
 def _given(item: Any, kind: str) -> Any:

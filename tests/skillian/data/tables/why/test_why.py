@@ -62,10 +62,6 @@ def within(test: str, value: str) -> str:
     return f"CASE WHEN {test} THEN {cell} ELSE {name} END AS {name}"
 
 
-def money(expression: str) -> str:
-    return f"CAST({expression} AS DECIMAL(12, 2)) AS net"
-
-
 _TYPO = "CASE WHEN id % 3 = 0 THEN note || 'q' ELSE left(note, 15) || 'q' || substr(note, 16) END"
 _SWAPPED = "--map net=tax --map tax=net"
 _RATES = {"W2": "1.17", "W3": "1.05", "W1": "0.92"}
@@ -101,7 +97,7 @@ SMALL = {
         options=("--where 'warehouse!=W2' --where 'warehouse!=W3'", "--rule net:factor=-1"),
     ),
     "net of gross": Small(
-        money("ROUND(net / 1.19, 2)"),
+        "CAST(ROUND(net / 1.19, 2) AS DECIMAL(12, 2)) AS net",
         options=("--rule net:factor=0.840336134454,round=2",),
         noisy=True,
     ),
