@@ -166,11 +166,14 @@ floats = finite | st.sampled_from([math.nan, math.inf, -math.inf])
 def float_of(values: st.SearchStrategy[float]) -> Number:
     column = Column("", "float")
     how = tuple(each for each in AGGREGATIONS if each != "avg")
-    return Number(column, column, st.none() | values, how)
+    return Number(column, column, st.none() | values, (*how, "sum", "sum"))
+
+
+FLOATS = float_of(floats)
 
 
 NUMBERS = (
-    *(float_of(floats), float_of(floats)),
+    FLOATS,
     number(2, 2, money),
     number(2, 2, money),
     number(2, 4, money),
@@ -351,8 +354,8 @@ def _cast(column: Column) -> str:
 PROFILES = {
     "sqlite": Profile(numbers=_SMALL),
     "csv": Profile(
-        numbers=(float_of(finite), *NUMBERS[2:]),
+        numbers=(float_of(finite), *NUMBERS[1:]),
         adapt=lambda question: replace(question, a=_typed(question.a)),
     ),
-    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING)), numbers=NUMBERS[2:]),
+    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING)), numbers=NUMBERS[1:]),
 }

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.skillian.oracle.running import Pair
-from tests.skillian.oracle.tables import Profile, questions, refused_questions
+from tests.skillian.oracle.tables import FLOATS, Profile, questions, refused_questions
 
 from skillian.data.comparison import groups, statement
 from skillian.errors import QueryError
@@ -26,6 +26,12 @@ PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if LONG else ()))
 @given(data=st.data())
 def test_the_engine_equals_the_oracle(any_pair: Pair, data: st.DataObject) -> None:
     any_pair.checked(data.draw(questions(any_pair.profile)))
+
+
+@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_any_floats_equal_the_oracle(pair: Pair, data: st.DataObject) -> None:
+    pair.checked(data.draw(questions(Profile(numbers=(FLOATS,)))))
 
 
 @settings(max_examples=5, phases=PHASES)

@@ -152,15 +152,10 @@ def floats(name: str, rows: Sequence[tuple[Any, Any]], measures: Any = None) -> 
 
 
 def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
-    a = [("x", 0.1), ("x", 0.2), ("y", 1e-7), ("z", 123456789012.5), (None, -0.0)]
-    result = compared(pair, floats("a", a), floats("b", [("x", 0.3), *a[2:]]))
-    shortest = "the shortest decimal that reads back as the same float"
-    assert any(shortest in text for text in result.sentences)
-    decimals = side("b", [("x", "0.10"), ("y", "0.30"), ("z", "1")])
-    result = compared(
-        pair, floats("a", [("x", 0.1), ("y", 0.1 + 0.2), ("z", NAN), ("u", HIGH)]), decimals
-    )
-    assert any("NaN or infinite" in text for text in result.sentences)
+    a = [("x", 0.1), ("x", 0.2), ("y", 0.1 + 0.2), ("z", NAN), ("u", HIGH), (None, 123456789012.5)]
+    result = compared(pair, floats("a", a), side("b", [("x", "0.3"), ("y", "0.3"), ("z", "1")]))
+    for words in ("shortest decimal that reads back as the same float", "NaN or infinite"):
+        assert any(words in text for text in result.sentences)
 
 
 def test_nan_in_a_decimal_of_postgres(place_of: Any) -> None:

@@ -37,16 +37,12 @@ async def connector(tmp_path: Path) -> AsyncIterator[DuckDBConnector]:
     await opened.aclose()
 
 
-def test_the_time_zone_of_the_machine_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "x.duckdb"
-    duckdb.connect(path).close()
-    script = f"""
+def test_the_time_zone_of_the_machine_changes_nothing() -> None:
+    script = """
 import asyncio
-from pathlib import Path
-from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.connectors.duckdb.engine import Workspace
 statement = "SELECT CAST(TIMESTAMPTZ '2024-01-31 23:00:00+00' AS VARCHAR) AS x"
-table = asyncio.run(DuckDBConnector(Path({str(path)!r}), "x").run(statement, {{}}))
-print(table.to_pylist()[0]["x"])
+print(asyncio.run(Workspace().run(statement, {})).to_pylist()[0]["x"])
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
     zone = {**os.environ, "TZ": "Asia/Tokyo"}
