@@ -5,6 +5,7 @@ NumPy and Python print just that, each by its own algorithm.
 
 import random
 from collections.abc import Callable
+from contextlib import aclosing
 from decimal import Decimal
 from itertools import zip_longest
 from pathlib import Path
@@ -131,9 +132,6 @@ PLACES = (
 async def test_a_float_is_the_shortest_decimal(
     request: pytest.FixtureRequest, tmp_path: Path, put: Any
 ) -> None:
-    connector = connect("x", put(request, tmp_path), tmp_path)
-    try:
+    async with aclosing(connect("x", put(request, tmp_path), tmp_path)) as connector:
         for width in (32, 64):
             assert not (await differing(connector, width))[:5], width
-    finally:
-        await connector.aclose()

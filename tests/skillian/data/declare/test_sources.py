@@ -8,22 +8,12 @@ from skillian.data.declare.saved import read_saved
 from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
 from skillian.errors import ConfigurationError, UnavailableError
 
-LEDGERS = """
-connections:
-  db: duckdb:///${SKILLIAN_TEST_NAME}.duckdb
-  late: ${SKILLIAN_TEST_URL}
-sources:
-  fi_reporting:
-    connection: db
-    table: t
-    dimensions: {company: {column: c}}
-    measures: {amount: {column: m, aggregation: sum}}
-  bpc_reporting:
-    connection: late
-    table: t
-    dimensions: {company: {column: c}}
-    measures: {amount: {expression: m * 2, aggregation: sum}}
-"""
+LEDGERS = two_sources(
+    "company: {column: c}",
+    "amount: {column: m, aggregation: sum}",
+    tables=("connection: db, table: t", "connection: late, table: t"),
+    connections="db: 'duckdb:///${SKILLIAN_TEST_NAME}.duckdb', late: '${SKILLIAN_TEST_URL}'",
+)
 
 
 @pytest.fixture

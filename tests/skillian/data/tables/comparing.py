@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-import duckdb
 from tests.support.asking import rows_asked
 
 from skillian.data.comparison.cache import Memory
@@ -41,15 +39,3 @@ async def engine_over(
     async with Connections(registry) as connections, aclosing(memory):
         engine = ComparisonEngine(registry, Binder(registry, connections), memory)
         yield engine, rows_asked(*names, key=("id",))
-
-
-def in_two_files(folder: Path, a: str, b: str) -> tuple[str, str, str]:
-    """The results of SELECTs as a table a of a file, and b of another and of the first renamed."""
-    for file in ("one", "two"):
-        newest: Any = {"storage_compatibility_version": "latest"}
-        with duckdb.connect(folder / f"{file}.duckdb", config=newest) as database:
-            database.execute("SET TimeZone = 'UTC'")
-            database.execute(f"CREATE TABLE a AS {a}; CREATE TABLE b AS {b}")
-    (folder / "again.duckdb").symlink_to(folder / "one.duckdb")
-    one, two, again = (f"duckdb:///{folder / name}.duckdb" for name in ("one", "two", "again"))
-    return f"{one}#a", f"{two}#b", f"{again}#b"

@@ -3,10 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations_with_replacement, product
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
 import pytest
-from tests.skillian.data.tables.comparing import compared, in_two_files
+from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
@@ -134,8 +136,17 @@ NUMBERS = f"numbers AS (SELECT range AS k FROM range({len(TIMES) ** 2}))"  # noq
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """A table a of a file, and b of another and of the first by another name."""
     a, b = (f"WITH {NUMBERS} {rows(names_of(tuple(UNITS)), side)}" for side in (0, 1))
-    return in_two_files(tmp_path_factory.mktemp("moments"), a, b)
+    folder = tmp_path_factory.mktemp("moments")
+    one, two, again = (folder / f"{name}.duckdb" for name in ("one", "two", "again"))
+    for file in (one, two):
+        newest: Any = {"storage_compatibility_version": "latest"}
+        with duckdb.connect(file, config=newest) as database:
+            database.execute("SET TimeZone = 'UTC'")
+            database.execute(f"CREATE TABLE a AS {a}; CREATE TABLE b AS {b}")
+    again.symlink_to(one)
+    return f"duckdb:///{one}#a", f"duckdb:///{two}#b", f"duckdb:///{again}#b"
 
 
 def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:

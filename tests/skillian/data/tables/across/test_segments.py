@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -260,8 +261,7 @@ async def test_values_that_are_equal_have_one_text(store: Store, engine: str) ->
 
 async def read(url: str, names: str, *, is_fixed: bool = False) -> list[dict[str, Any]]:
     """The text of the first of these columns of a table `cells`, and the digest of all."""
-    connector = connect("x", url, Path())
-    try:
+    async with aclosing(connect("x", url, Path())) as connector:
         [table] = [each for each in await connector.catalog() if each.name == "cells"]
         cells = [
             DigestCell(cell_type(table.columns[name], connector.dialect), sql.bare(name), is_fixed)
@@ -274,8 +274,6 @@ async def read(url: str, names: str, *, is_fixed: bool = False) -> list[dict[str
             await connector.run(prepare(select, connector.dialect, {}).text, {})
         ).to_pylist()
         return rows
-    finally:
-        await connector.aclose()
 
 
 PARTS = ("ab", ("ab", ""), ("", "ab"), ("a;1:b", ""), (None, "-"), ("-", None), (None, None))
