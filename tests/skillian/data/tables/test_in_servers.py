@@ -192,19 +192,11 @@ async def test_filters_of_clickhouse_compare_exactly() -> None:
             for number, time, other in ((1, "'2024-07-01 10:00:00'", "NULL"), (2, "0", "0"))
         ),
     )
-    noon = "2024-07-01T10:00:00"
+    noon, epoch = "2024-07-01T10:00:00", "1970-01-01T00:00:00"
     counts: list[tuple[dict[str, Any], int]] = [
         ({"t": noon, "p": noon, "f": noon, "z": f"{noon}+02:00", "n": None}, 1),
-        (
-            {
-                "t": [noon, "1970-01-01T00:00:00"],
-                "n": ["1970-01-01T00:00:00", None],
-                "z": {"ne": f"{noon}.4Z"},
-                "p": {"ne": f"{noon}.0004"},
-                "d": {"ne": 10**16},
-            },
-            2,
-        ),
+        ({"t": [noon, epoch], "n": [epoch, None], "z": {"ne": f"{noon}.4Z"}}, 2),
+        ({"p": {"ne": f"{noon}.0004"}, "d": {"ne": 10**16}}, 2),
     ]
     for filters, count in counts:
         result = await compare(f"{url}#t", f"{url}#t", key=("id",), filters=filters)
