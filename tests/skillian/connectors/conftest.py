@@ -1,7 +1,5 @@
 """Each database of the contract, and a connector to it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The databases of the contract, each with a new connector to it."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable
@@ -61,6 +59,11 @@ class Opened(NamedTuple):
         """Wait until none does; those of this process have ended with their task."""
         if running := self.running:
             await soon(lambda: not running())
+
+
+async def drained(stream: Any) -> None:
+    async for _ in stream:
+        pass
 
 
 def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> Opened:

@@ -1,9 +1,6 @@
 """What every connector keeps: one SELECT, within bounds, stopped wherever it runs."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Awaitable
 from contextlib import aclosing
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -11,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.skillian.connectors.databases import NEVER, NUMBERS, Opened, in_duckdb, in_sqlite
+from tests.skillian.connectors.databases import (
+    NEVER,
+    NUMBERS,
+    Opened,
+    drained,
+    in_duckdb,
+    in_sqlite,
+)
 from tests.support.waits import cancelled
 
 from skillian.connectors import base
@@ -70,17 +74,12 @@ async def works(connector: Any) -> None:
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 
 
-async def drained(connector: Any, statement: str) -> None:
-    async for _ in connector.stream(statement, {}):
-        pass
-
-
 async def test_nothing_but_a_single_select_runs(opened: Opened, connector: Any) -> None:
     dialect = opened.dialect
     only = "only a single SELECT of tables" if dialect == "clickhouse" else "only a single SELECT"
     everywhere = ("DROP TABLE t", "SELECT 1; SELECT 2", "SET x = 1", "COMMIT", "CALL x()", "")
     for statement in (*everywhere, *FORBIDDEN.get(dialect, ())):
-        for call in (connector.run(statement, {}), drained(connector, statement)):
+        for call in (connector.run(statement, {}), drained(connector.stream(statement, {}))):
             with pytest.raises(QueryError, match=only):
                 await call
         with pytest.raises(QueryError):
@@ -128,11 +127,13 @@ def spoil(path: Path, content: str | None) -> None:
 async def test_a_file_that_is_gone_or_damaged_is_an_error_without_its_path(
     opened: Opened, connector: Any, content: str | None
 ) -> None:
-    spoil(Path(opened.url.partition("///")[2]), content)
+    path = Path(opened.url.partition("///")[2])
+    spoil(path, content)
     with pytest.raises(QueryError, match="'x'") as refused:
         await connector.run("SELECT a FROM t", {})
     assert opened.place not in str(refused.value)
     assert refused.value.__cause__ is None
+    assert path.exists() is (content is not None)  # noqa: ASYNC240 - takes no time
 
 
 async def test_describe_returns_types_without_running(opened: Opened, connector: Any) -> None:
@@ -172,7 +173,7 @@ async def test_a_result_has_a_budget_and_a_stream_has_batches(
 
 async def test_an_error_after_rows_is_an_error(opened: Opened, connector: Any) -> None:
     with pytest.raises(QueryError, match=r"'x'|\"x\"|non-zero"):
-        await drained(connector, LATE[opened.dialect].format(300_000))
+        await drained(connector.stream(LATE[opened.dialect].format(300_000), {}))
     with pytest.raises(QueryError, match=r"'x'|\"x\"|non-zero"):
         await connector.run(LATE[opened.dialect].format(50_000), {})
     await works(connector)
@@ -180,8 +181,7 @@ async def test_an_error_after_rows_is_an_error(opened: Opened, connector: Any) -
 
 async def test_cancelling_stops_one_statement_and_no_other(opened: Opened, connector: Any) -> None:
     never = NEVER[opened.dialect]
-    starts: tuple[Awaitable[Any], ...] = (connector.run(never, {}), drained(connector, never))
-    for start in starts:
+    for start in (connector.run(never, {}), drained(connector.stream(never, {}))):
         task = asyncio.ensure_future(start)
         await opened.begun(task)
         others = [asyncio.create_task(works(connector)) for _ in range(20)]

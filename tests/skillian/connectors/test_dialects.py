@@ -1,7 +1,5 @@
 """What a server answers to the adapted tree, compared with what DuckDB answers to its own."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

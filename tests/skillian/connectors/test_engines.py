@@ -1,7 +1,5 @@
 """The list of databases, the imports of their drivers, their URLs; temporary folders."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -4,8 +4,9 @@ NumPy and Python print just that, each by its own algorithm.
 """
 
 import random
+from collections.abc import Callable
+from contextlib import aclosing
 from decimal import Decimal
-from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -81,40 +82,31 @@ async def differing(connector: Connector, width: int) -> list[tuple[float, Decim
     ]
 
 
-def load(connection: Any, target: str) -> None:
-    pa: Any = import_module("pyarrow")  # it carries no types
-    narrow, wide = values(32), values(64)
-    count = max(len(narrow), len(wide))
-    table = pa.table(
-        {
-            "i": range(count),
-            "v32": pa.array(narrow + [None] * (count - len(narrow)), pa.float32()),
-            "v64": pa.array(wide + [None] * (count - len(wide)), pa.float64()),
-        }
-    )
-    connection.register("given", table)
-    connection.execute(target.format("SELECT * FROM given"))
+def fill(execute: Callable[[str], object]) -> None:
+    """Make the table `floats` of every value, in the order of `values`."""
+    pairs = enumerate(zip_longest(values(32), values(64)))
+    rows = ",".join(f"({n}, '{one}', '{two}')" for n, (one, two) in pairs).replace("'None'", "NULL")
+    execute("CREATE TABLE floats (i INT, v32 REAL, v64 DOUBLE PRECISION)")
+    execute(f"INSERT INTO floats VALUES {rows}")  # noqa: S608 - our own numbers
 
 
 def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> str:
     with duckdb.connect(folder / "f.duckdb") as connection:
-        load(connection, "CREATE TABLE floats AS {}")
+        fill(connection.execute)
     return f"duckdb:///{folder / 'f.duckdb'}"
 
 
 def in_postgres(request: pytest.FixtureRequest, _: Path) -> str:
     database: Database = request.getfixturevalue("postgres_database")
-    pairs = enumerate(zip_longest(values(32), values(64), fillvalue="NULL"))
-    rows = ",".join(f"({index}, {narrow}, {wide})" for index, (narrow, wide) in pairs)
-    database.execute("CREATE TABLE floats (i int, v32 real, v64 double precision)")
-    database.execute(f"INSERT INTO floats VALUES {rows}")  # noqa: S608 - our own numbers
+    fill(database.execute)
     return database.url
 
 
 def in_file(folder: Path) -> Path:
     (folder / "tables").mkdir()
     with duckdb.connect() as connection:
-        load(connection, f"COPY ({{}}) TO '{folder / 'tables' / 'floats.parquet'}'")
+        fill(connection.execute)
+        connection.execute(f"COPY floats TO '{folder / 'tables' / 'floats.parquet'}'")
     return folder / "tables"
 
 
@@ -140,9 +132,6 @@ PLACES = (
 async def test_a_float_is_the_shortest_decimal(
     request: pytest.FixtureRequest, tmp_path: Path, put: Any
 ) -> None:
-    connector = connect("x", put(request, tmp_path), tmp_path)
-    try:
+    async with aclosing(connect("x", put(request, tmp_path), tmp_path)) as connector:
         for width in (32, 64):
             assert not (await differing(connector, width))[:5], width
-    finally:
-        await connector.aclose()

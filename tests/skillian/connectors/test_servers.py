@@ -1,7 +1,5 @@
 """What every connector to a server keeps: one state, few connections, and an error without one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -17,6 +15,7 @@ from tests.skillian.connectors.databases import (
     NUMBERS,
     SERVERS,
     Opened,
+    drained,
     of_mysql,
     of_postgres,
 )
@@ -111,11 +110,6 @@ async def test_a_server_that_dies_is_an_error_and_the_next_call_works(
         server.start()
         assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
         await connector.aclose()
-
-
-async def drained(stream: Any) -> None:
-    async for _ in stream:
-        pass
 
 
 # URLs, or another login or database of the server that runs, and what is said of them.

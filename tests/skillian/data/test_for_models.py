@@ -1,7 +1,5 @@
 """`values: hidden` on a source, and who asks about it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

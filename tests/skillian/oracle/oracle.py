@@ -12,14 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from tests.skillian.oracle.questions import Question, Side
-from tests.skillian.oracle.values import Refused, kept, kind_of, meant
+from tests.skillian.oracle.values import kept, kind_of, meant
 
 Key = tuple[Any, ...]
 Row = Mapping[str, Any]
 Limits = list[tuple[Fraction | None, Fraction | None]]
 
 STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
-WIDENED = ({"date", "timestamp"}, {"integer", "decimal"})
 ADDITIVE = frozenset({"sum", "count"})
 AGGREGATIONS = ("sum", "count", "count_distinct", "avg", "min", "max")
 
@@ -76,15 +75,14 @@ class Group:
 
 
 class Oracle:
-    """Answers a question; raises `Refused` where the engine must not answer it."""
+    """Answers a question."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.align_on = self._align_on()
-        for name in self.align_on:
-            kinds = self._kinds(name)
-            if len(kinds) > 1 and kinds not in WIDENED:
-                raise Refused(name)
+        both = question.a.dimensions.keys() & question.b.dimensions.keys()
+        default = question.settings.get("default_align_on", ())
+        shared = tuple(name for name in default if name in both)
+        self.align_on = shared if question.align_on is None else question.align_on
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -110,13 +108,6 @@ class Oracle:
     def limits(self, measure: str) -> Limits:
         names = self.question.a.name, self.question.b.name
         return limits_of(names, measure, self.question.settings, self.question.thresholds)
-
-    def _align_on(self) -> tuple[str, ...]:
-        if self.question.align_on is not None:
-            return self.question.align_on
-        both = self.question.a.dimensions.keys() & self.question.b.dimensions.keys()
-        default = self.question.settings.get("default_align_on", ())
-        return tuple(name for name in default if name in both)
 
     def _kept(self, side: Side, name: str, row: Row, test: Any) -> bool:
         dimension = side.dimensions[name]
@@ -169,8 +160,9 @@ def digits_of(side: Side, name: str) -> int:
     column = side.table.column(side.measures[name]["column"])
     if column.kind == "float":
         place = side.table.columns.index(column)
-        values = (as_printed(row[place]) for row in side.table.rows if row[place] is not None)
-        return max((_digits(each) for each in values if each.is_finite()), default=0)
+        values = [as_printed(row[place]) for row in side.table.rows if row[place] is not None]
+        exponents = [each.normalize().as_tuple().exponent for each in values if each.is_finite()]
+        return -min([0, *map(int, exponents)])
     return column.scale if column.kind == "decimal" else 0
 
 
@@ -205,11 +197,6 @@ def finite(value: Decimal | None) -> Decimal | None:
 def as_printed(value: float) -> Decimal:
     """Return what a float counts as: the shortest decimal that means it."""
     return Decimal(repr(float(value)))
-
-
-def _digits(value: Decimal) -> int:
-    exponent = value.normalize().as_tuple().exponent
-    return max(-int(exponent), 0)
 
 
 def _special(how: str, values: Sequence[Decimal]) -> Decimal | None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import duckdb
 import psycopg
 import pymysql
-from tests.skillian.oracle.questions import Column, Table
+from tests.skillian.oracle.questions import Table
 from tests.support.clickhouse import in_clickhouse
 
 from skillian.connectors.mysql.connector import login_of
@@ -178,13 +178,10 @@ def _inserted(table: Table) -> Iterator[str]:
 
 def _created(table: Table, types: Mapping[str, str], quote: str) -> str:
     columns = ", ".join(
-        f"{_quoted(each.name, quote)} {_type(each, types)}" for each in table.columns
+        f"{_quoted(each.name, quote)} {types[each.kind].format(**vars(each))}"
+        for each in table.columns
     )
     return f"CREATE TABLE {_quoted(table.name, quote)} ({columns})"
-
-
-def _type(column: Column, types: Mapping[str, str]) -> str:
-    return types[column.kind].format(precision=column.precision, scale=column.scale)
 
 
 def _quoted(name: str, quote: str) -> str:

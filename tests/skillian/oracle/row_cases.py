@@ -1,7 +1,5 @@
 """Random tables for comparisons of rows: every type, NULL, repeated keys, deceptive values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,13 +38,8 @@ TEXT_RULES = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_nul
 # Pairs of kinds that have a common form.
 PAIRS = (
     *((kind, kind) for kind in VALUES),
-    ("integer", "decimal"),
-    ("decimal", "integer"),
-    ("float", "decimal"),
-    ("integer", "float"),
-    ("boolean", "integer"),
-    ("date", "timestamp"),
-    ("timestamp", "timestamptz"),
+    *(("integer", "decimal"), ("decimal", "integer"), ("float", "decimal"), ("integer", "float")),
+    *(("boolean", "integer"), ("date", "timestamp"), ("timestamp", "timestamptz")),
 )
 
 
@@ -78,7 +71,7 @@ def row_cases(draw: st.DrawFn, one: Limits, other: Limits) -> RowCase:
     scales = [draw(st.sampled_from(((2, 2), (2, 4), (4, 2)))) for _ in kinds]
     values = [_values(pair, one, other) for pair in kinds]
     rows_a = draw(st.lists(st.tuples(*(values[n][0] for n in range(len(kinds)))), max_size=7))
-    rows_b = [_converted(row, kinds) for row in rows_a if draw(st.integers(0, 9)) < 9]
+    rows_b = [tuple(map(_as, row, kinds)) for row in rows_a if draw(st.integers(0, 9)) < 9]
     rows_b = [
         tuple(
             draw(values[n][1]) if draw(st.integers(0, 7)) == 0 else cell
@@ -139,10 +132,6 @@ def _is_float_for(value: float, partner: str, *, odd: bool) -> bool:
 
 def _midnight(value: date) -> datetime:
     return datetime.fromisoformat(value.isoformat()[:10])
-
-
-def _converted(row: Sequence[Any], kinds: Sequence[tuple[str, str]]) -> tuple[Any, ...]:
-    return tuple(_as(cell, pair) for cell, pair in zip(row, kinds, strict=True))
 
 
 def _as(value: Any, pair: tuple[str, str]) -> Any:

@@ -1,14 +1,13 @@
 """What a comparison of rows has to find, in plain Python."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from math import isnan
 from typing import Any
 from uuid import UUID
 
@@ -100,24 +99,16 @@ def canonical(value: Any, rule: Rule) -> Any:
     return value
 
 
-def _float(value: float) -> Any:
-    return "nan" if value != value else Decimal(repr(value))  # noqa: PLR0124 - NaN
-
-
 def _moment(value: datetime) -> datetime:
     moment = value if value.tzinfo else value.replace(tzinfo=UTC)
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def _day(value: date) -> datetime:
-    return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a day
-
-
 _CONVERT: dict[Any, Any] = {
     (bool, int, Decimal): Decimal,
-    float: _float,
+    float: lambda value: "nan" if isnan(value) else Decimal(repr(value)),
     datetime: _moment,
-    date: _day,
+    date: lambda value: datetime.combine(value, time()),
     UUID: str,
 }
 

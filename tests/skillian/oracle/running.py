@@ -149,8 +149,3 @@ def statuses(result: ComparisonResult) -> dict[str, int]:
 def only(result: ComparisonResult) -> Difference:
     [difference] = result.top_differences
     return difference
-
-
-def keys(result: ComparisonResult) -> list[Any]:
-    """The keys of the top differences, in their order."""
-    return [next(iter(item.key.values())) for item in result.top_differences]

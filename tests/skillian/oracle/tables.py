@@ -1,5 +1,6 @@
 """Random questions: small tables with everything in them that makes comparisons go wrong."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -55,7 +56,7 @@ class Nudge:
     step: Fraction = Fraction(0)
 
     def __call__(self, value: Any) -> Any:
-        if value is None or isinstance(value, str):
+        if value is None or isinstance(value, str | float):
             return value
         moved = Fraction(value) * (1 + self.share) + self.step
         if isinstance(value, int):
@@ -68,14 +69,10 @@ class Nudge:
 KEEP = Nudge()
 
 
-def lost(_: Any) -> None:
-    """Return NULL for any value."""
-
-
 def moves(limits: Limits) -> tuple[Move, ...]:
     """Ways to be off: just what a limit allows, a cent less or more; wrong sign; twice; NULL."""
     exact, cent = Fraction(0), Fraction(1, 100)
-    found: list[Move] = [Nudge(Fraction(-2)), Nudge(Fraction(1)), lost]
+    found: list[Move] = [Nudge(Fraction(-2)), Nudge(Fraction(1)), lambda _: None]
     for absolute_limit, percentage_limit in limits:
         share, step = (percentage_limit or exact) / 100, absolute_limit or exact
         found += [Nudge(share), Nudge(-share), Nudge(share), Nudge(-share)]
@@ -102,7 +99,8 @@ def filters(draw: st.DrawFn, side: Side, themes: Sequence[Theme]) -> Mapping[str
 
 def filter_of(values: st.SearchStrategy[Any], *, is_ordered: bool) -> st.SearchStrategy[Any]:
     """Every form of a filter."""
-    plain = st.one_of(values.map(_as_json), values)
+    as_json = values.map(lambda value: value if isinstance(value, bool | int) else str(value))
+    plain = st.one_of(as_json, values)
     lists = st.lists(st.one_of(st.none(), plain), min_size=1, max_size=3)
     equal = st.one_of(st.none(), plain, lists)
     forms: list[st.SearchStrategy[Any]] = [equal, st.fixed_dictionaries({"ne": equal})]
@@ -114,10 +112,6 @@ def filter_of(values: st.SearchStrategy[Any], *, is_ordered: bool) -> st.SearchS
             st.fixed_dictionaries({"between": st.tuples(values, values).map(sorted)}),
         ]
     return st.one_of(forms)
-
-
-def _as_json(value: Any) -> Any:
-    return value if isinstance(value, bool | int) else str(value)
 
 
 NAMES = (
@@ -162,7 +156,24 @@ hundreds = st.integers(-50, 50).map(lambda number: Decimal(number * 100))
 money = st.one_of(hundreds, st.sampled_from(MONEY), cents, st.none())
 small_money = st.one_of(hundreds, st.sampled_from(MONEY[:-3]), cents, st.none())
 few = st.one_of(st.none(), st.integers(-9, 9))
+# Floats of so many digits that sums are exact decimals, and averages would not be.
+finite = st.sampled_from([0.0, -0.0, 0.1, 1 / 3, 1e-10, 12345678.9]) | st.floats(-1e6, 1e6).filter(
+    lambda value: value == 0 or abs(value) > 1e-6
+)
+floats = finite | st.sampled_from([math.nan, math.inf, -math.inf])
+
+
+def float_of(values: st.SearchStrategy[float]) -> Number:
+    column = Column("", "float")
+    how = tuple(each for each in AGGREGATIONS if each != "avg")
+    return Number(column, column, st.none() | values, (*how, "sum", "sum"))
+
+
+FLOATS = float_of(floats)
+
+
 NUMBERS = (
+    FLOATS,
     number(2, 2, money),
     number(2, 2, money),
     number(2, 4, money),
@@ -298,11 +309,12 @@ def turned(values: Sequence[str]) -> st.SearchStrategy[list[str]]:
     return steps.map(lambda step: [*values[step:], *values[:step]])
 
 
-# SQLite keeps a DECIMAL of more than 15 digits as a binary float.
+# SQLite keeps a DECIMAL of more than 15 digits as a binary float, and NaN as NULL.
 _SMALL = (
+    float_of(finite),
     number(2, 2, small_money),
     number(2, 4, small_money),
-    *(each for each in NUMBERS if each.a.kind != "decimal"),
+    *(each for each in NUMBERS if each.a.kind not in {"decimal", "float"}),
 )
 
 
@@ -312,12 +324,8 @@ def _fits_mysql(theme: Theme) -> bool:
     return "boolean" not in kinds and "nfc" not in theme.declared_a.get("normalise", ())
 
 
-def _declared(question: Question) -> Question:
-    """Return the question with the types of a declared: a CSV file has none."""
-    return replace(question, a=_typed(question.a))
-
-
 def _typed(side: Side) -> Side:
+    """Return the side with its types declared: a CSV file has none."""
     columns = {column.name: column for column in side.table.columns}
     dimensions = {
         name: {"type": _type(columns[declared["column"]]), **declared}
@@ -328,8 +336,9 @@ def _typed(side: Side) -> Side:
     casts = {
         name: {**declared, "expression": _cast(columns[declared["column"]])}
         for name, declared in side.measures.items()
+        if columns[declared["column"]].kind != "float"
     }
-    return replace(side, dimensions=dimensions, measures=casts, is_typed=False)
+    return replace(side, dimensions=dimensions, measures={**side.measures, **casts}, is_typed=False)
 
 
 def _type(column: Column) -> str:
@@ -344,6 +353,9 @@ def _cast(column: Column) -> str:
 
 PROFILES = {
     "sqlite": Profile(numbers=_SMALL),
-    "csv": Profile(adapt=_declared),
-    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING))),
+    "csv": Profile(
+        numbers=(float_of(finite), *NUMBERS[1:]),
+        adapt=lambda question: replace(question, a=_typed(question.a)),
+    ),
+    "mysql": Profile(themes=tuple(filter(_fits_mysql, AGREEING)), numbers=NUMBERS[1:]),
 }

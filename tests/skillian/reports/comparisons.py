@@ -1,7 +1,5 @@
 """What the tests of reports compare: the demo's amounts, and values that look like markup."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

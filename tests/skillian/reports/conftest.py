@@ -1,7 +1,5 @@
 """Outcomes to report: of the demo, of hostile values, and a failure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

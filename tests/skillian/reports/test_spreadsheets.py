@@ -1,7 +1,5 @@
 """Files of rows: CSV, workbooks, JSON lines and Parquet; complete, or not there."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io
@@ -85,23 +83,23 @@ async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
     assert (summary["a"], summary["match"], summary["minor diff"]) == ("fi_reporting", 30, 1)
 
 
-def test_more_rows_than_a_sheet_holds_continue_on_the_next() -> None:
+def book_of(*cells: object, **options: int) -> CalamineWorkbook:
     file = io.BytesIO()
-    sheets = RowSheets(file, ["n"], sheet_rows=3)
-    sheets.write([n] for n in range(6))
+    sheets = RowSheets(file, ["n"], **options)
+    sheets.write([cell] for cell in cells)
     sheets.close()
-    book = CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue()))
+    return CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue()))
+
+
+def test_more_rows_than_a_sheet_holds_continue_on_the_next() -> None:
+    book = book_of(*range(6), sheet_rows=3)
     assert book.sheet_names == ["Rows", "Rows 2"]
     found = [book.get_sheet_by_name(name).to_python() for name in book.sheet_names]
     assert found == [[["n"], [0.0], [1.0], [2.0]], [["n"], [3.0], [4.0], [5.0]]]
 
 
 def test_a_text_that_a_cell_cannot_hold_is_marked() -> None:
-    file = io.BytesIO()
-    sheets = RowSheets(file, ["n"])
-    sheets.write([["x" * 32_767], ["x" * 40_000]])
-    sheets.close()
-    book = CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue()))
+    book = book_of("x" * 32_767, "x" * 40_000)
     _, (whole,), (cut,) = book.get_sheet_by_name("Rows").to_python()
     assert whole == "x" * 32_767
     assert len(str(cut)) == 32_767

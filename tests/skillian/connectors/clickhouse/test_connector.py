@@ -23,18 +23,12 @@ from skillian.errors import QueryError, UnreadableColumnError
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 
 
-TABLE = """
-CREATE TABLE "a ""b"" table" (
-    "select" Nullable(Decimal(17, 2)), code LowCardinality(Nullable(String)), moment DateTime64(6),
-    second DateTime, instant DateTime64(3, 'Europe/Berlin')
-) ENGINE = MergeTree ORDER BY tuple()
-"""
-ROW = """
-INSERT INTO "a ""b"" table" VALUES (
-    1, 'x', '2024-01-31 10:00:00.000001', '2024-01-31 10:00:00', '2024-01-31 10:00:00.25'
-)
-"""
-OTHERS = (
+STATEMENTS = (
+    """CREATE TABLE "a ""b"" table" ("select" Nullable(Decimal(17, 2)),
+        code LowCardinality(Nullable(String)), moment DateTime64(6), second DateTime,
+        instant DateTime64(3, 'Europe/Berlin')) ENGINE = MergeTree ORDER BY tuple()""",
+    """INSERT INTO "a ""b"" table" VALUES (1, 'x', '2024-01-31 10:00:00.000001',
+        '2024-01-31 10:00:00', '2024-01-31 10:00:00.25')""",
     "CREATE VIEW v AS SELECT toDate32('2024-01-31') AS d",
     "CREATE DATABASE other",
     "CREATE TABLE other.t (x Nullable(String)) ENGINE = MergeTree ORDER BY tuple()",
@@ -46,7 +40,7 @@ OTHERS = (
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with clickhouse_server(tmp_path_factory.mktemp("clickhouse") / "data") as running:
-        for statement in (TABLE, ROW, *OTHERS):
+        for statement in STATEMENTS:
             running.run(statement)
         yield running
 
@@ -72,10 +66,8 @@ async def test_the_catalogue_has_tables_and_views_with_their_types(connector: An
 async def test_a_date_and_time_is_read_in_the_zone_of_the_url(server: Server) -> None:
     url = f"clickhouse://{server.address}?timezone=Europe/Berlin"
     zoned: Any = connect("books", url, Path())
-    try:
-        [first] = await rows_of(zoned, 'SELECT "moment", "second", "instant" FROM "a ""b"" table"')
-    finally:
-        await zoned.aclose()
+    [first] = await rows_of(zoned, 'SELECT "moment", "second", "instant" FROM "a ""b"" table"')
+    await zoned.aclose()
     assert first == {
         "moment": datetime(2024, 1, 31, 11, 0, 0, 1),  # noqa: DTZ001
         "second": datetime(2024, 1, 31, 11),  # noqa: DTZ001
@@ -93,9 +85,20 @@ async def test_a_login_is_that_of_the_url(server: Server) -> None:
     await opened.aclose()
 
 
-def test_an_error_of_a_file_holds_no_path() -> None:
-    file = "Code: 76. DB::Exception: Cannot lock /a/b/c (CANNOT_OPEN_FILE) (version 26.1.1.1)"
-    assert str(explained("b", StatementError(file), 1)) == "connection 'b': Cannot lock …"
+# What the server or the connection says, and what is said of it.
+EXPLAINED = {
+    "Code: 76. DB::Exception: Cannot lock /a/b/c (CANNOT_OPEN_FILE) (version 26.1.1.1)": "lock …",
+    "Code: 407. DB::Exception: Can't compare decimal number due to overflow": "DateTime64(9)",
+    LOST: "the server ended the connection",
+}
+
+
+def test_an_error_says_what_helps_and_no_path() -> None:
+    for raw, words in EXPLAINED.items():
+        said = str(explained("b", StatementError(raw), 1))
+        assert said.startswith("connection 'b': ")
+        assert words in said
+        assert not [each for each in ("/a/b", "(version", "DB::") if each in said]
 
 
 def test_bytes_that_are_no_text_are_refused_with_what_helps() -> None:
@@ -117,11 +120,6 @@ def test_a_type_is_that_of_its_values() -> None:
     for written, expected in TYPES.items():
         kind = column_type(written)
         assert (kind.kind, kind.sql, is_nullable(written)) == expected
-
-
-def test_a_filter_beyond_the_range_of_a_column_is_explained() -> None:
-    raw = "Code: 407. DB::Exception: Can't compare decimal number due to overflow: while executing"
-    assert "DateTime64(9)" in str(explained("b", StatementError(raw), 1))
 
 
 def test_tls_and_its_certificate_are_options_of_the_url(tmp_path: Path) -> None:
@@ -174,4 +172,3 @@ def test_an_answer_without_its_end_is_an_error(lost: int) -> None:
     cut = Answer(SimpleNamespace(stream=lambda _: iter([content[:-lost]]), close=lambda: None))
     with pytest.raises(StatementError):
         list(iter(cut.batch, None))
-    assert "the server ended the connection" in str(explained("b", StatementError(LOST), 1))

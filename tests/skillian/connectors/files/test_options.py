@@ -4,6 +4,7 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import Mapping
+from contextlib import aclosing
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -22,16 +23,12 @@ xlsxwriter: Any = pytest.importorskip("xlsxwriter")
 async def rows_of(folder: Path, name: str, query: str = "") -> list[dict[str, Any]]:
     options = f"?{quote(query, safe='=&,;')}" if query else ""
     connector: Any = connect("c", f"files:///{folder / name}{options}", folder)
-    try:
-        tables = await connector.catalog()
-        first = next(iter(tables))
+    async with aclosing(connector):
+        first, *_ = await connector.catalog()
         assert first.name == name
         assert list(first.columns)
-        rows: list[dict[str, Any]] = (
-            await connector.run(f'SELECT * FROM "{name}"', {})  # noqa: S608 - our own name
-        ).to_pylist()
-    finally:
-        await connector.aclose()
+        table = await connector.run(f'SELECT * FROM "{name}"', {})  # noqa: S608 - our own name
+    rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 

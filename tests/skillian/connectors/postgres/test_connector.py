@@ -7,7 +7,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from sqlglot import exp
-from tests.skillian.connectors.databases import of_postgres
+from tests.skillian.connectors.databases import NEVER, of_postgres
 from tests.support.postgres import FOLDER, PASSWORD, Database, rows_of
 from tests.support.waits import soon
 
@@ -115,12 +115,8 @@ async def test_the_catalogue_has_all_relations_with_their_types(
 ) -> None:
     postgres_database.execute(SCHEMA)
     tables = await postgres_connector.catalog()
-    assert [(table.schema, table.name) for table in tables] == [
-        ("public", 'a "b" table'),
-        ("public", "m"),
-        ("public", "parts"),
-        ("public", "parts_1"),
-        ("other", "v"),
+    assert [f"{table.schema} {table.name}" for table in tables] == [
+        *('public a "b" table', "public m", "public parts", "public parts_1", "other v")
     ]
     kinds = {name: (kind.kind, kind.scale) for name, kind in tables[0].columns.items()}
     assert (kinds["domain"], kinds["hundreds"]) == (("decimal", 2), ("decimal", 0))
@@ -128,12 +124,10 @@ async def test_the_catalogue_has_all_relations_with_their_types(
     assert list(tables[0].columns)[:3] == ["select", "Größe", "domain"]
     declared = tables[0].declared
     assert (tables[0].engine, tables[0].primary_key) == ("postgres", ("name", "small"))
-    assert [name for name, each in declared.items() if each.nullable is False] == [
-        *("domain", "name", "small")
-    ]
-    assert (declared["domain"].type, declared["side"].type) == (
-        *("numeric(17,2)", "enum('debit', 'it''s')"),
-    )
+    not_null = [name for name, each in declared.items() if each.nullable is False]
+    assert not_null == ["domain", "name", "small"]
+    assert declared["domain"].type == "numeric(17,2)"
+    assert declared["side"].type == "enum('debit', 'it''s')"
     assert [declared[name].collation for name in ("name", "small")] == ["C", ""]
     assert declared["note"].collation
     assert (tables[4].primary_key, tables[4].declared["d"].nullable) == ((), None)
@@ -212,9 +206,6 @@ async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConn
     assert max(sizes) < 6_000_000
 
 
-ENDLESS = "SELECT pg_sleep(3600)"
-
-
 async def test_a_server_that_has_stopped_answering_is_given_up(
     postgres_connector: PostgresConnector,
     postgres_database: Database,
@@ -249,7 +240,7 @@ async def test_cancelling_at_any_moment_leaves_the_connector_working(
 
 async def test_nobody_waits_for_ever_for_a_connection(postgres_database: Database) -> None:
     connector = of_postgres(postgres_database).make(0.5)
-    held = [connector.stream(ENDLESS, {}) for _ in range(PostgresConnector.connections)]
+    held = [connector.stream(NEVER["postgres"], {}) for _ in range(PostgresConnector.connections)]
     tasks = [asyncio.ensure_future(anext(aiter(stream))) for stream in held]
     await soon(lambda: postgres_database.active() == PostgresConnector.connections)
     with pytest.raises(QueryError, match="all 8 of its connections are busy"):
@@ -283,10 +274,6 @@ LEDGER = Table(
         "note": ColumnType("text", "text"),
     },
 )
-
-
-def select(expression: str) -> str:
-    return f'SELECT {expression} FROM "Ledger"'  # noqa: S608 - written in the tests
 
 
 OTHER = Table("other", "Ledger", {"hsl": ColumnType("decimal", "numeric(17,4)", 4)})
@@ -331,7 +318,11 @@ STATEMENTS: dict[str, list[int | None]] = {
 @pytest.mark.parametrize(
     ("statement", "scales"),
     [
-        *((select(each), [scale]) for scale, some in SCALES.items() for each in some),
+        *(
+            (f'SELECT {each} FROM "Ledger"', [scale])  # noqa: S608 - written above
+            for scale, some in SCALES.items()
+            for each in some
+        ),
         *STATEMENTS.items(),
     ],
 )
@@ -342,10 +333,6 @@ def test_the_scale_follows_from_exact_arithmetic(statement: str, scales: list[in
 def test_only_a_numeric_without_a_scale_gets_one() -> None:
     text, numeric = ColumnType("text", "text"), ColumnType("other", "numeric")
     columns = [("a", text), ("b", numeric), ("c", numeric), ("d", numeric)]
-    assert with_scales(columns, [2, 3, None, 39]) == [
-        ("a", text),
-        ("b", ColumnType("decimal", "numeric(38,3)", 3)),
-        ("c", numeric),
-        ("d", numeric),
-    ]
+    scaled = "b", ColumnType("decimal", "numeric(38,3)", 3)
+    assert with_scales(columns, [2, 3, None, 39]) == [columns[0], scaled, *columns[2:]]
     assert with_scales(columns, []) == columns

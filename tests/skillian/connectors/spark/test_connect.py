@@ -13,7 +13,7 @@ from tests.support.spark_connect import SPARK, spark_tables
 
 from skillian import compare_async, sql
 from skillian.connectors import Connector, connect
-from skillian.data.declare.sources import SourceRegistry
+from skillian.data.declare.sources import SourceRegistry, read_definitions
 from skillian.data.services import DataServices
 from skillian.errors import QueryError
 
@@ -23,7 +23,6 @@ from tests.skillian.connectors.test_contract import GIVEN
 
 from skillian.connectors import base
 from skillian.connectors.spark import connect as connect_module
-from skillian.connectors.spark.connect import SparkConnectConnector
 from skillian.connectors.spark.rows import BATCH_ROWS
 
 pytestmark = SPARK
@@ -50,22 +49,6 @@ def write_tables(path: Path) -> None:
         for part in range(2):
             target = path / "parts" / f"{part}.parquet"
             connection.execute(f"COPY (FROM range(10000) AS t (n)) TO '{target}' (FORMAT parquet)")
-
-
-async def tables_have_types(connector: Connector) -> None:
-    first, parts = await connector.catalog()
-    assert [kind.kind for kind in first.columns.values()] == [
-        *("text", "decimal", "integer", "date", "boolean", "timestamp", "timestamptz", "float")
-    ]
-    assert first.columns["amount"].scale == 2
-    assert list(parts.columns) == ["n"]
-    described = await connector.describe("SELECT SUM(amount * -1) AS s FROM a_table")
-    assert (described["s"].kind, described["s"].scale) == ("decimal", 2)
-
-
-async def parameters_are_values(connector: Connector) -> None:
-    columns = ", ".join(f":{name} AS {name}" for name in GIVEN)
-    assert (await connector.run(f"SELECT {columns}", GIVEN)).to_pylist() == [GIVEN]
 
 
 async def errors_name_values_and_no_path(connector: Connector, folder: Path) -> None:
@@ -100,38 +83,34 @@ async def nothing_but_a_select_runs(connector: Connector) -> None:
         await connector.run("SELECT * FROM text.`/etc/passwd`", {})
 
 
-async def a_stream_gives_its_rows(connector: Connector) -> None:
-    numbers: list[int] = []
-    async for batch in connector.stream("SELECT n FROM parts WHERE n >= :p0", {"p0": 5}):
-        assert batch.num_rows <= BATCH_ROWS
-        rows: Any = batch
-        numbers += rows.column("n").to_pylist()
-    assert sorted(numbers) == sorted([*range(5, 10000)] * 2)
-
-
-async def time_is_limited(connector: Any) -> None:
-    connector._timeout = 1.0
-    with pytest.raises(QueryError, match="longer than 1 s"):
-        await connector.run(ENDLESS, {})
-    connector._timeout = 100.0
-
-
 async def test_it_reads_a_database_elsewhere(
     spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_tables(tmp_path / "tables")
     url = spark_tables(spark_server, "finance", tmp_path / "tables")
-    connector = connect("lake", url, tmp_path)
-    assert isinstance(connector, SparkConnectConnector)
+    connector: Any = connect("lake", url, tmp_path)
     try:
-        assert [table.schema for table in await connector.catalog()] == ["finance", "finance"]
-        await tables_have_types(connector)
-        await parameters_are_values(connector)
+        first, parts = await connector.catalog()
+        assert first.schema == parts.schema == "finance"
+        assert (first.columns["amount"].scale, [*parts.columns]) == (2, ["n"])
+        assert [kind.kind for kind in first.columns.values()] == [
+            *("text", "decimal", "integer", "date", "boolean", "timestamp", "timestamptz", "float")
+        ]
+        described = await connector.describe("SELECT SUM(amount * -1) AS s FROM a_table")
+        assert (described["s"].kind, described["s"].scale) == ("decimal", 2)
+        columns = ", ".join(f":{name} AS {name}" for name in GIVEN)
+        assert (await connector.run(f"SELECT {columns}", GIVEN)).to_pylist() == [GIVEN]
         await errors_name_values_and_no_path(connector, tmp_path)
         await nothing_but_a_select_runs(connector)
-        await a_stream_gives_its_rows(connector)
-        await time_is_limited(connector)
+        stream = connector.stream("SELECT n FROM parts WHERE n >= :p0", {"p0": 5})
+        batches = [batch.column("n").to_pylist() async for batch in stream]
+        assert sorted(n for batch in batches for n in batch) == sorted([*range(5, 10000)] * 2)
+        assert max(map(len, batches)) <= BATCH_ROWS
         await _cancelling_stops_the_statement(connector)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(connector, "_timeout", 1.0)
+            with pytest.raises(QueryError, match="longer than 1 s"):
+                await connector.run(ENDLESS, {})
         monkeypatch.setattr(base, "ROW_BUDGET", 10)
         with pytest.raises(QueryError, match="larger than 10 rows"):
             await connector.run("SELECT * FROM parts", {})
@@ -146,7 +125,7 @@ async def test_it_reads_a_database_elsewhere(
     await missing.aclose()
 
 
-async def _cancelling_stops_the_statement(connector: SparkConnectConnector) -> None:
+async def _cancelling_stops_the_statement(connector: Connector) -> None:
     task = asyncio.create_task(connector.run(ENDLESS, {}))
     await asyncio.wait([task], timeout=3)  # it never ends: before or after it begins, it stops
     assert not task.done()
@@ -262,12 +241,6 @@ _DECLARED = (
 _LIMITS = {"match": {"absolute": 0.01}, "minor_diff": {"absolute": 5, "percentage": 10}}
 
 
-def _services(folder: Path, url: str) -> DataServices:
-    path = folder / "sources.yaml"
-    path.write_text(two_sources(*_DECLARED, connections=f"c: '{url}'"), encoding="utf-8")
-    return DataServices(SourceRegistry.load(path))
-
-
 async def test_comparisons_are_those_of_duckdb(spark_server: str, tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     with duckdb.connect(tmp_path / "ledger.duckdb") as connection:
@@ -276,7 +249,11 @@ async def test_comparisons_are_those_of_duckdb(spark_server: str, tmp_path: Path
             target = tmp_path / "tables" / f"{table}.parquet"
             connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
     urls = "duckdb:///ledger.duckdb", spark_tables(spark_server, "ledger", tmp_path / "tables")
-    one, other = (_services(tmp_path, url) for url in urls)
+    declared = (two_sources(*_DECLARED, connections=f"c: '{url}'") for url in urls)
+    one, other = (
+        DataServices(SourceRegistry(read_definitions(text, "x.yaml"), tmp_path))
+        for text in declared
+    )
     async with one, other:
         for measures, align_on, filters in (
             (["amount", "mean", "documents"], ["company", "period"], None),

@@ -240,12 +240,6 @@ async def test_statements_continue_while_the_file_changes(
     assert total == 100_000
 
 
-async def test_a_missing_file_is_not_made(connector: SQLiteConnector, path: Path) -> None:
-    with pytest.raises(QueryError, match="connection 'lite': its database cannot be opened"):
-        await connector.catalog()
-    assert [*path.parent.iterdir()] == []
-
-
 async def test_text_that_is_not_utf8_is_refused(connector: SQLiteConnector, path: Path) -> None:
     write(path, "CREATE TABLE t (a TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
     with pytest.raises(UnreadableColumnError, match="UTF-8") as refused:

@@ -1,7 +1,5 @@
 """Comparisons that are answered from memory or by one that is being made, and what they leave."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import AsyncGenerator

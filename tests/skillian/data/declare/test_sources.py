@@ -1,31 +1,19 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 from tests.skillian.data.conftest import two_sources
 
 from skillian.data.declare.document import read_yaml
-from skillian.data.declare.saved import Saved, read_saved
+from skillian.data.declare.saved import read_saved
 from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
 from skillian.errors import ConfigurationError, UnavailableError
 
-LEDGERS = """
-connections:
-  db: duckdb:///${SKILLIAN_TEST_NAME}.duckdb
-  late: ${SKILLIAN_TEST_URL}
-sources:
-  fi_reporting:
-    connection: db
-    table: t
-    dimensions: {company: {column: c}}
-    measures: {amount: {column: m, aggregation: sum}}
-  bpc_reporting:
-    connection: late
-    table: t
-    dimensions: {company: {column: c}}
-    measures: {amount: {expression: m * 2, aggregation: sum}}
-"""
+LEDGERS = two_sources(
+    "company: {column: c}",
+    "amount: {column: m, aggregation: sum}",
+    tables=("connection: db, table: t", "connection: late, table: t"),
+    connections="db: 'duckdb:///${SKILLIAN_TEST_NAME}.duckdb', late: '${SKILLIAN_TEST_URL}'",
+)
 
 
 @pytest.fixture
@@ -160,33 +148,9 @@ sources:
 """
 
 
-def read(tmp_path: Path, text: str, sources: str = SOURCES) -> Saved:
-    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
-    (tmp_path / "specs").mkdir()
-    path = tmp_path / "specs" / "close.yaml"
-    path.write_text(text, encoding="utf-8")
-    return read_saved(path)
-
-
-def saved_faults(tmp_path: Path, text: str, sources: str = SOURCES) -> list[tuple[str, int, str]]:
-    with pytest.raises(ConfigurationError) as raised:
-        read(tmp_path, text, sources)
-    return [(Path(each.file).name, each.line, str(each)) for each in raised.value.faults]
-
-
 HEAD = "sources: ../sources.yaml\ncompare:\n  - name: x\n"
-
-
-def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> None:
-    given = "    a: ledger\n    measure: [amount]\n    measures: 7\n    fail_on: always\n"
-    all_faults = saved_faults(tmp_path, HEAD + given)
-    assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
-    assert "`b` is missing" in all_faults[0][2]
-    assert "did you mean `measures`?" in all_faults[1][2]
-
-
-def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
-    given = """    a: leger
+LINE = "compare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
+UNDECLARED = """    a: leger
     b: plan
     measures:
       - amount
@@ -196,41 +160,49 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
       year: 2024
   - {name: x, a: ledger, b: plan, measures: [amount]}
 """
-    all_faults = saved_faults(tmp_path, HEAD + given)
-    assert [line for _, line, _ in all_faults] == [4, 8, 9, 11, 12]
-    messages = [message for *_, message in all_faults]
-    assert "nearest first: ledger" in messages[0]
-    assert "there is no dimension 'period' in plan" in messages[2]
-    assert "is repeated" in messages[4]
-
-
-def test_a_key_that_does_not_exist_is_the_fault_whatever_its_value(tmp_path: Path) -> None:
-    given = """
-  - {name: x, a: ledger, b: plan, rules: {all: {trimm: true}}}
-  - name: y
-    a: ledger
+# A file of saved comparisons, an aggregation of its sources, its faults, and what some say.
+SAVED: dict[str, tuple[str, str, list[str], tuple[str, ...]]] = {
+    "its form": (
+        f"{HEAD}    a: ledger\n    measure: [amount]\n    measures: 7\n    fail_on: always\n",
+        *("sum", ["close 3", "close 5", "close 6", "close 7"]),
+        ("`b` is missing", "did you mean `measures`?"),
+    ),
+    "names that are not declared": (
+        *(HEAD + UNDECLARED, "sum", [f"close {line}" for line in (4, 8, 9, 11, 12)]),
+        ("nearest first: ledger", "there is no dimension 'period' in plan", "is repeated"),
+    ),
+    "keys that do not exist, whatever their value": (
+        f"""{HEAD}    a: ledger
     b: plan
+    rules: {{all: {{trimm: true}}}}
     measurs: true
-  - {name: z, a: ledger, b: plan, measures: true}
-"""
-    all_faults = saved_faults(tmp_path, HEAD + given)
-    messages = [message for *_, message in all_faults]
-    words = ("unknown key `trimm`", "unknown key `measurs`", "`true` without quotes")
-    assert all(word in " ".join(messages) for word in words)
-    assert " ".join(messages).count("without quotes") == 1
+  - {{name: z, a: ledger, b: plan, measures: true}}
+""",
+        *("sum", ["close 6", "close 7", "close 8"]),
+        ("unknown key `trimm`", "unknown key `measurs`", "`true` without quotes"),
+    ),
+    "both files": (f"sources: ../sources.yaml\n{LINE}", "summ", ["sources 8", "close 2"], ()),
+    "no sources": (
+        f"\nsources: x.yaml\n{LINE.replace('yes', 'x')}",
+        "sum",
+        ["close 2"],
+        ("no file `x.yaml`",),
+    ),
+}
 
 
-def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
-    text = "sources: ../sources.yaml\ncompare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
-    all_faults = saved_faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
-    assert [each[:2] for each in all_faults] == [("sources.yaml", 8), ("close.yaml", 2)]
-
-
-def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(tmp_path: Path) -> None:
-    text = "\nsources: sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n"
-    [(file, line, messages)] = saved_faults(tmp_path, text)
-    assert (file, line) == ("close.yaml", 2)
-    assert "there is no file `sources.yaml`" in messages
+@pytest.mark.parametrize("of", SAVED)
+def test_all_faults_of_saved_comparisons_have_their_lines(tmp_path: Path, of: str) -> None:
+    text, aggregation, places, said = SAVED[of]
+    (tmp_path / "sources.yaml").write_text(SOURCES.replace("sum", aggregation, 1))
+    path = tmp_path / "specs" / "close.yaml"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as raised:
+        read_saved(path)
+    faults = raised.value.faults
+    assert [f"{Path(each.file).stem} {each.line}" for each in faults] == places
+    assert [words for words in said if words not in "".join(map(str, faults))] == []
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None])

@@ -93,15 +93,14 @@ def test_null_order_collation_and_key_are_differences_but_not_findings() -> None
         w=Declaration(nullable=False, key=1),
     )
     diff = compare_schemas(a, b, names=("one", "two"))
-    assert [each.aspect for each in diff.differences] == [
-        *("collation", "nullability", "order", "primary key")
-    ]
-    assert diff.sentences == (
-        "column 'v' has the collation utf8mb4_general_ci in one, utf8mb4_bin in two",
-        "column 'w' may be NULL in one, but not in two",
-        "the columns of one and two are in another order, from 'v'",
-        "the primary key is id in one, w in two",
-    )
+    words = {
+        "collation": "utf8mb4_general_ci in one, utf8mb4_bin in two",
+        "nullability": "'w' may be NULL in one, but not in two",
+        "order": "of one and two are in another order, from 'v'",
+        "primary key": "is id in one, w in two",
+    }
+    assert [each.aspect for each in diff.differences] == [*words]
+    assert all(each in said for each, said in zip(words.values(), diff.sentences, strict=True))
     assert not diff.findings
 
 
@@ -119,10 +118,9 @@ def test_collations_of_two_engines_differ_only_if_one_ignores_case() -> None:
     ignoring = table("mysql", ("v", "text"), v=Declaration(collation="utf8mb4_general_ci"))
     exact = table("mysql", ("v", "text"), v=Declaration(collation="utf8mb4_bin"))
     postgres = table("postgres", ("v", "character varying(16383)"), v=Declaration(collation="C"))
-    assert [d.aspect for d in compare_schemas(ignoring, postgres).differences] == [
-        *("type", "collation")
-    ]
-    assert [d.aspect for d in compare_schemas(exact, postgres).differences] == ["type"]
+    for table_a, aspects in ((ignoring, ["type", "collation"]), (exact, ["type"])):
+        found = compare_schemas(table_a, postgres).differences
+        assert [each.aspect for each in found] == aspects
 
 
 URLS = {

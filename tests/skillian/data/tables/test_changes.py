@@ -3,8 +3,6 @@
 Before each of the statements in turn, another connection, or a new file, changes b.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

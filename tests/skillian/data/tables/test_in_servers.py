@@ -1,7 +1,5 @@
 """Two tables of one MySQL server are compared there, if that is exact; merges of ClickHouse."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -142,61 +140,37 @@ async def test_values_with_one_text_are_keys(
             await compare(name, name, key=("k",))
 
 
-# The columns, the engine, rows that are inserted one after the other, and those that stay.
-MERGED = {
-    "ReplacingMergeTree": (
-        "v Int32, n Int32",
-        "ReplacingMergeTree(n)",
-        ("(1, 10, 1), (2, 20, 1)", "(1, 11, 2)"),
-        "1,11,2\n2,20,1\n",
-    ),
-    "deleted": (
+FIRST = "(1, 10, 1), (2, 20, 1)"
+# The columns of an engine, rows that are inserted one after the other, and a file of those left.
+MERGED: dict[str, tuple[str, str, str, str]] = {
+    "ReplacingMergeTree(n)": ("v Int32, n Int32", FIRST, "(1, 11, 2)", "id,v,n\n1,11,2\n2,20,1\n"),
+    "ReplacingMergeTree(n, gone)": (
         "v Int32, n Int32, gone UInt8",
-        "ReplacingMergeTree(n, gone)",
-        ("(1, 10, 1, 0), (2, 20, 1, 0)", "(1, 10, 2, 1)"),
-        "2,20,1,0\n",
+        *("(1, 10, 1, 0), (2, 20, 1, 0)", "(1, 10, 2, 1)", "id,v,n,gone\n2,20,1,0\n"),
     ),
-    "CollapsingMergeTree": (
-        "v Int32, n Int8",
-        "CollapsingMergeTree(n)",
-        ("(1, 10, 1), (2, 20, 1)", "(1, 10, -1), (1, 11, 1)"),
-        "1,11,1\n2,20,1\n",
+    "CollapsingMergeTree(n)": (
+        *("v Int32, n Int8", FIRST, "(1, 10, -1), (1, 11, 1)", "id,v,n\n1,11,1\n2,20,1\n"),
     ),
-    "SummingMergeTree": (
-        "v Int32, n Int32",
-        "SummingMergeTree",
-        ("(1, 10, 1), (2, 20, 1)", "(1, 5, 1)"),
-        "1,15,2\n2,20,1\n",
-    ),
+    "SummingMergeTree": ("v Int32, n Int32", FIRST, "(1, 5, 1)", "id,v,n\n1,15,2\n2,20,1\n"),
     "AggregatingMergeTree": (
         "v SimpleAggregateFunction(max, Int32), n SimpleAggregateFunction(min, Int32)",
-        "AggregatingMergeTree",
-        ("(1, 10, 1), (2, 20, 1)", "(1, 15, 0)"),
-        "1,15,0\n2,20,1\n",
+        *(FIRST, "(1, 15, 0)", "id,v,n\n1,15,0\n2,20,1\n"),
     ),
 }
 
 
-def unmerged(name: str) -> str:
-    """A table whose parts have not been merged; returns its URL."""
-    columns, engine, inserts, _ = MERGED[name]
-    return in_clickhouse(
+@needs_clickhouse
+@pytest.mark.parametrize("engine", MERGED)
+async def test_rows_that_a_merge_removes_are_not_read(tmp_path: Path, engine: str) -> None:
+    columns, *inserts, rows = MERGED[engine]
+    file = tmp_path / "b.csv"
+    file.write_text(rows)
+    url = in_clickhouse(
         f"CREATE TABLE t (id Int32, {columns}) ENGINE = {engine} ORDER BY id",
         "SYSTEM STOP MERGES t",
         *(f"INSERT INTO t VALUES {rows}" for rows in inserts),  # noqa: S608 - ours
         "CREATE VIEW w AS SELECT 1 AS id, count() AS n FROM t",
     )
-
-
-@needs_clickhouse
-@pytest.mark.parametrize("name", MERGED)
-async def test_rows_that_a_merge_removes_are_not_read(tmp_path: Path, name: str) -> None:
-    columns, engine, inserts, rows = MERGED[name]
-    names = ",".join(each.split()[0] for each in columns.split(", ") if " " in each)
-    names = {"AggregatingMergeTree": "v,n"}.get(name, names)
-    file = tmp_path / "b.csv"
-    file.write_text(f"id,{names}\n{rows}")
-    url = unmerged(name)
     result = await compare(f"{url}#t", str(file), key=("id",))
     assert result.rows.are_equal, result.sentences
     [remark] = [note for note in result.notes if "FINAL" in note]
@@ -218,19 +192,11 @@ async def test_filters_of_clickhouse_compare_exactly() -> None:
             for number, time, other in ((1, "'2024-07-01 10:00:00'", "NULL"), (2, "0", "0"))
         ),
     )
-    noon = "2024-07-01T10:00:00"
+    noon, epoch = "2024-07-01T10:00:00", "1970-01-01T00:00:00"
     counts: list[tuple[dict[str, Any], int]] = [
         ({"t": noon, "p": noon, "f": noon, "z": f"{noon}+02:00", "n": None}, 1),
-        (
-            {
-                "t": [noon, "1970-01-01T00:00:00"],
-                "n": ["1970-01-01T00:00:00", None],
-                "z": {"ne": f"{noon}.4Z"},
-                "p": {"ne": f"{noon}.0004"},
-                "d": {"ne": 10**16},
-            },
-            2,
-        ),
+        ({"t": [noon, epoch], "n": [epoch, None], "z": {"ne": f"{noon}.4Z"}}, 2),
+        ({"p": {"ne": f"{noon}.0004"}, "d": {"ne": 10**16}}, 2),
     ]
     for filters, count in counts:
         result = await compare(f"{url}#t", f"{url}#t", key=("id",), filters=filters)

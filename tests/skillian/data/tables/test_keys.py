@@ -1,7 +1,5 @@
 """The key that is proposed for tables without a stated one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,14 +1,14 @@
 """Times of every type of DuckDB, in pairs, under every rule, held against whole nanoseconds."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations_with_replacement, product
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
 import pytest
-from tests.skillian.data.tables.comparing import compared, in_two_files
+from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
@@ -25,16 +25,9 @@ UNITS = {
 IN_POSTGRES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
 # A fraction that rounds up to the next second, and an hour of Berlin that comes twice.
 TIMES = (
-    "2024-06-30 22:00:00",
-    "2024-07-01 00:00:00",
-    "2024-07-01 00:00:00.000000001",
-    "2024-07-01 00:00:59.999999999",
-    "2024-10-27 00:40:00",
-    "2024-10-27 01:10:00",
-    "1960-01-01 00:00:00.000000999",
-    "infinity",
-    "-infinity",
-    None,
+    *("2024-06-30 22:00:00", "2024-07-01 00:00:00", "2024-07-01 00:00:00.000000001"),
+    *("2024-07-01 00:00:59.999999999", "2024-10-27 00:40:00", "2024-10-27 01:10:00"),
+    *("1960-01-01 00:00:00.000000999", "infinity", "-infinity", None),
 )
 RULES = {
     "exact": Rule(),
@@ -59,9 +52,8 @@ def nanoseconds(text: str, unit: int = 1) -> int:
     return total // unit * unit
 
 
-def offset(instant: int, zone: str) -> int:
+def ahead_of_utc(moment: datetime) -> int:
     """What local clocks are ahead of UTC, in nanoseconds."""
-    moment = (_EPOCH + timedelta(seconds=instant // 10**9)).astimezone(ZoneInfo(zone))
     ahead = moment.utcoffset()
     assert ahead is not None
     return ahead // timedelta(seconds=1) * 10**9
@@ -73,16 +65,14 @@ def canonical(text: str | None, kind: str, rule: Rule, *, zoned: bool) -> int | 
         return None if text is None else _INFINITE * (-1 if text[0] == "-" else 1)
     value, zone = nanoseconds(text, UNITS[kind]), rule.zone or "UTC"
     if zoned and not kind.startswith("TIMESTAMPTZ"):
-        local = _EPOCH.replace(tzinfo=None) + timedelta(seconds=value // 10**9)
-        ahead = local.replace(tzinfo=ZoneInfo(zone)).utcoffset()
-        assert ahead is not None
-        value -= ahead // timedelta(seconds=1) * 10**9
+        local = _EPOCH + timedelta(seconds=value // 10**9)
+        value -= ahead_of_utc(local.replace(tzinfo=ZoneInfo(zone)))
     if rule.precision is None:
         return value
-    step = _STEPS[rule.precision]
-    ahead_of_utc = offset(value, zone) if zoned else 0
-    local_cut = (value + ahead_of_utc) // step * step
-    return local_cut if rule.precision == "day" else local_cut - ahead_of_utc
+    step, instant = _STEPS[rule.precision], _EPOCH + timedelta(seconds=value // 10**9)
+    ahead = ahead_of_utc(instant.astimezone(ZoneInfo(zone))) if zoned else 0
+    local_cut = (value + ahead) // step * step
+    return local_cut if rule.precision == "day" else local_cut - ahead
 
 
 def are_equal(a: str | None, b: str | None, kinds: tuple[str, str], rule: Rule) -> bool:
@@ -146,8 +136,17 @@ NUMBERS = f"numbers AS (SELECT range AS k FROM range({len(TIMES) ** 2}))"  # noq
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """A table a of a file, and b of another and of the first by another name."""
     a, b = (f"WITH {NUMBERS} {rows(names_of(tuple(UNITS)), side)}" for side in (0, 1))
-    return in_two_files(tmp_path_factory.mktemp("moments"), a, b)
+    folder = tmp_path_factory.mktemp("moments")
+    one, two, again = (folder / f"{name}.duckdb" for name in ("one", "two", "again"))
+    for file in (one, two):
+        newest: Any = {"storage_compatibility_version": "latest"}
+        with duckdb.connect(file, config=newest) as database:
+            database.execute("SET TimeZone = 'UTC'")
+            database.execute(f"CREATE TABLE a AS {a}; CREATE TABLE b AS {b}")
+    again.symlink_to(one)
+    return f"duckdb:///{one}#a", f"duckdb:///{two}#b", f"duckdb:///{again}#b"
 
 
 def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:

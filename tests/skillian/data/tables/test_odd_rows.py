@@ -1,7 +1,5 @@
 """Rows that are repeated, inherited, long, of one side or in part unreadable; and the preview."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,12 @@ from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.findings import MAX_SHOWN
 from skillian.errors import QueryError
+
+
+def files(folder: Path, a: str, b: str) -> tuple[str, str]:
+    (folder / "a.csv").write_text(a)
+    (folder / "b.csv").write_text(b)
+    return str(folder / "a.csv"), str(folder / "b.csv")
 
 
 def good(store: Store, columns: str, rows: str) -> str:
@@ -175,10 +179,8 @@ LONG = "x" * 5000
 async def test_long_cells_are_compared_whole_and_shown_cut(
     tmp_path: Path, *, multiset: bool
 ) -> None:
-    for name, end in (("a", "1"), ("b", "2")):
-        (tmp_path / f"{name}.csv").write_text(f"id,note\n1,{LONG}{end}\n2,{'y' * MAX_SHOWN}\n")
-    files = [f"{tmp_path}/{name}.csv" for name in "ab"]
-    result = await compare(*files, key=() if multiset else ("id",), multiset=multiset)
+    pair = files(tmp_path, *(f"id,note\n1,{LONG}{n}\n2,{'y' * MAX_SHOWN}\n" for n in (1, 2)))
+    result = await compare(*pair, key=() if multiset else ("id",), multiset=multiset)
     shown = f"{LONG[:MAX_SHOWN]}… (4001 more characters)"
     assert result.rows.matched == 1
     if multiset:
@@ -189,9 +191,7 @@ async def test_long_cells_are_compared_whole_and_shown_cut(
 
 
 async def preview(folder: Path, a: str, b: str) -> TablePreview:
-    for name, text in (("a", a), ("b", b)):
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    registry, (one, other) = await bare_tables([f"{folder}/{name}.csv" for name in "ab"])
+    registry, (one, other) = await bare_tables(files(folder, a, b))
     async with DataServices(registry) as data:
         return await data.engine.tables.preview(rows_asked(one, other))
 
@@ -262,12 +262,6 @@ async def test_rows_of_one_side_have_all_their_columns(
         ("only in b", "4", "None", "None", "None", "2020-01-04"),
     ]
     assert result.proof.place == ("database" if place in {"duckdb", "postgres"} else "workspace")
-
-
-def files(folder: Path, a: str, b: str) -> tuple[str, str]:
-    (folder / "a.csv").write_text(a)
-    (folder / "b.csv").write_text(b)
-    return str(folder / "a.csv"), str(folder / "b.csv")
 
 
 async def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """Only the ranges of the key that differ travel, by digests that all engines compute alike."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -185,10 +184,7 @@ async def test_a_type_without_a_common_text_is_named(
     result, ranges = await segmented([f"{a}#t", f"{b}#t"], monkeypatch)
     assert result["rows"]["matched"] == 2000
     assert ranges.ranges is None
-    assert ranges.sentence() == (
-        "All rows were copied to compare them: doc is json, which both databases do not write"
-        " alike."
-    )
+    assert "doc is json, which both databases do not write alike" in ranges.sentence()
 
 
 DUCKDB, POSTGRES, MYSQL = "duckdb", "postgres", "mysql"
@@ -265,8 +261,7 @@ async def test_values_that_are_equal_have_one_text(store: Store, engine: str) ->
 
 async def read(url: str, names: str, *, is_fixed: bool = False) -> list[dict[str, Any]]:
     """The text of the first of these columns of a table `cells`, and the digest of all."""
-    connector = connect("x", url, Path())
-    try:
+    async with aclosing(connect("x", url, Path())) as connector:
         [table] = [each for each in await connector.catalog() if each.name == "cells"]
         cells = [
             DigestCell(cell_type(table.columns[name], connector.dialect), sql.bare(name), is_fixed)
@@ -279,8 +274,6 @@ async def read(url: str, names: str, *, is_fixed: bool = False) -> list[dict[str
             await connector.run(prepare(select, connector.dialect, {}).text, {})
         ).to_pylist()
         return rows
-    finally:
-        await connector.aclose()
 
 
 PARTS = ("ab", ("ab", ""), ("", "ab"), ("a;1:b", ""), (None, "-"), ("-", None), (None, None))
