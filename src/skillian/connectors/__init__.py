@@ -23,6 +23,7 @@ __all__ = [
     "connect",
     "dialect_of",
     "engine_of",
+    "load_dialect",
     "scheme",
     "schemes",
 ]
@@ -209,9 +210,19 @@ def connect(name: str, url: str, folder: Path) -> Connector:
     return connector
 
 
+def load_dialect(name: str) -> None:
+    """Load a dialect of sqlglot, which registers it before it is complete.
+
+    An import waits until another thread has completed it.
+    """
+    import_module(f"sqlglot.dialects.{name}")
+
+
 def _class(name: str, kind: str) -> Any:
     engine = engine_of(kind)
     if engine is not None:
+        for dialect in {engine.dialect, engine.query_dialect} - {""}:
+            load_dialect(dialect)
         module, _, connector = engine.connector.partition(":")
         return getattr(import_module(f"{__name__}.{module}"), connector)
     for point in _others():

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from skillian.connectors import ENGINES
+from skillian.connectors import ENGINES, load_dialect
 from skillian.errors import QueryError
 
 MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
@@ -56,6 +56,7 @@ def _adapter(dialect: str) -> Adapt | None:
     rules = next((engine.rules for engine in ENGINES if engine.dialect == dialect), None)
     if rules is None:
         return None
+    load_dialect(dialect)
     module = import_module(f"skillian.connectors.{rules}")
     return cast("Adapt", module.adapt)
 

@@ -1,5 +1,7 @@
 """What a server answers to the adapted tree, compared with what DuckDB answers to its own."""
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -217,6 +219,39 @@ def test_a_code_that_means_something_else_there_is_refused(
         QueryError, match=f"`format: .*{title} has no equivalent of {code}; known: "
     ):
         compile_sql(exp.Select(expressions=[build(exp.Literal.string("x"))]), dialect)
+
+
+# A thread stops within the class of a dialect, which sqlglot has registered by then.
+_TWO_THREADS = """
+from threading import Event, Thread
+import sqlglot
+from sqlglot.dialects import dialect
+from skillian.connectors.dialects import compile_sql
+
+tree, found = sqlglot.parse_one('SELECT CAST("a" AS TEXT) FROM "t"'), []
+inside, free, first, make = Event(), Event(), [1], dialect.new_trie
+
+def stop(names):
+    if first and first.pop():
+        inside.set()
+        free.wait()
+    return make(names)
+
+dialect.new_trie = stop
+threads = [Thread(target=lambda: found.append(compile_sql(tree, "mysql"))) for _ in "ab"]
+threads[0].start()
+inside.wait()
+threads[1].start()
+threads[1].join(0.3)
+free.set()
+for each in threads:
+    each.join()
+assert len({*found}) == 1 and "`a` AS CHAR" in found[0], found
+"""
+
+
+def test_a_dialect_is_complete_before_another_thread_writes_in_it() -> None:
+    subprocess.run([sys.executable, "-c", _TWO_THREADS], check=True, timeout=60)
 
 
 async def test_a_quotient_is_exact_past_64_bits(server: Connector) -> None:
