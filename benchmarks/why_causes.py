@@ -21,7 +21,7 @@ from skillian.data.tables.why.results import Why
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.skillian.data.tables.why.small import engine_over
+from tests.skillian.data.tables.comparing import engine_over
 
 
 async def explained(pair: Pair, folder: Path) -> Why:

@@ -119,8 +119,8 @@ class OfflinePlanner:
             is_name = found and word[0].isalpha() and plain(word) not in KINDS
             question = question.replace(word, found[0]) if found and is_name else question
         reading, whole = self.read(question, earlier), self._vocabulary
-        found = filter(None, map(_READINGS.fullmatch, reading.unread))
-        doubts = [(match[1], match[2].split(" or ")) for match in found if " or " in match[2]]
+        several = filter(None, map(_READINGS.fullmatch, reading.unread))
+        doubts = [(match[1], match[2].split(" or ")) for match in several if " or " in match[2]]
         for said, names in doubts:
             before, text, after = question.rpartition(said)
             for name in names:

@@ -83,9 +83,9 @@ async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
     assert (summary["a"], summary["match"], summary["minor diff"]) == ("fi_reporting", 30, 1)
 
 
-def book_of(*cells: object, **options: int) -> CalamineWorkbook:
+def book_of(*cells: object, sheet_rows: int = 100) -> CalamineWorkbook:
     file = io.BytesIO()
-    sheets = RowSheets(file, ["n"], **options)
+    sheets = RowSheets(file, ["n"], sheet_rows=sheet_rows)
     sheets.write([cell] for cell in cells)
     sheets.close()
     return CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue()))

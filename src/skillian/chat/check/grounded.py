@@ -38,7 +38,7 @@ from tinyagent.middleware import SteeringMiddleware
 _NOWHERE = "neither the user's questions nor the catalogue; use a value that is, or ask for it"
 _CORRECT = "Correct the call, or ask the user what is meant"
 _CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
-_AS_TEXT = re.compile(r'(?:^|>)\s*\{[^{}]*"(?:arguments|parameters)"', re.MULTILINE)
+_AS_TEXT = re.compile(r'(?:^|>)[ \t]*\{[^{}]*"(?:arguments|parameters)"', re.MULTILINE)
 """The beginning of a call that is written as text."""
 
 

@@ -185,8 +185,8 @@ def _with_unread(grid: _Grid, xml: WorkbookXml, sheet: str) -> _Grid:
     rows, columns = zip(*places, strict=True)
     top, left = min(rows), min(columns)
     cells: list[list[Cell]] = [[""] * (max(columns) - left + 1) for _ in range(max(rows) - top + 1)]
-    for row, known in zip(cells[grid.top - top :], grid.rows, strict=False):
-        row[grid.left - left : grid.left - left + len(known)] = known
+    for line, known in zip(cells[grid.top - top :], grid.rows, strict=False):
+        line[grid.left - left : grid.left - left + len(known)] = known
     for (row, column), cell in unread.items():
         cells[row - top][column - left] = cell
     return _Grid(top, left, cells, unread)
