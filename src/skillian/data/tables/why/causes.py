@@ -191,7 +191,9 @@ class _CauseSearch:
         if not cause.filters.keys().isdisjoint(self._question.filters):
             return None, 0
         after = await self._compared(cause)
-        left = differences(after, cause.columns) if after is not None else 0
+        if after is None or after.rows.met * len(cause.columns) < _HALF * cause.weight:
+            return None, 0  # the filter does not find the rows, such as those of a 32-bit 0.1
+        left = differences(after, cause.columns)
         return (after if left <= _LOST * cause.weight else None), left
 
     def _add_alone(self, cause: Cause, after: ComparisonResult, left: int) -> None:

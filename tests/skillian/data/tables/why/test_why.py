@@ -209,3 +209,16 @@ async def test_what_is_planted_is_named_and_proved_and_nothing_else(
     assert why.to_dict()["sentences"] == list(why.sentences)
     if SMALL[name].noisy:
         assert why.rules[-1].matched > 0.9 * why.rules[-1].total
+
+
+async def test_a_value_that_no_filter_finds_is_not_named(tmp_path: Path) -> None:
+    file = tmp_path / "floats.duckdb"
+    with duckdb.connect(file) as database:
+        for name, factor in (("a", 1), ("b", 100)):
+            database.execute(
+                f"CREATE TABLE {name} AS SELECT i AS id, CAST((i % 3) / 10 AS FLOAT) AS rate,"  # noqa: S608
+                f" CASE WHEN i % 3 = 1 THEN i * {factor} ELSE i END AS amount FROM range(300) t(i)"
+            )
+    async with engine_over(f"duckdb:///{file}#a", f"duckdb:///{file}#b") as (engine, question):
+        why = await engine.tables.explain((await engine.compare(question)).cache_key)
+    assert all(rule.matched for rule in why.rules), why.sentences
