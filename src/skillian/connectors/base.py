@@ -121,8 +121,7 @@ class Table:
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
         merges: Whether ClickHouse removes rows of it when it merges parts; it is read with FINAL,
             as if all of them were merged.
-        is_text: Whether it is a text file, whose texts can be read in the schema `TEXTS`; numbers
-            and dates in it are written as databases write them.
+        is_text: Whether it is a text file, whose texts can be read in the schema `TEXTS`.
     """
 
     schema: str
@@ -149,9 +148,8 @@ class Table:
         """Raise `QueryError` for a column of a file that cannot be read, with the reason."""
         for column, declared in self.declared.items():
             if declared.unreadable and column.casefold() == name.casefold():
-                raise QueryError(
-                    f"column {column!r} of {self.name} cannot be read: {declared.unreadable}"
-                )
+                what = f"column {column!r} of {self.name}"
+                raise QueryError(f"{what} cannot be read: {declared.unreadable}")
 
     @property
     def primary_key(self) -> tuple[str, ...]:
@@ -331,7 +329,6 @@ class EvaluatesQueries(Protocol):
     """A connector whose database evaluates hand-written queries, and another all else."""
 
     query_dialect: str
-    """The sqlglot dialect of these queries."""
 
     async def view(self, query: str) -> Table:
         """The rows of a query as a table that statements can read.

@@ -239,6 +239,7 @@ class _Reader:
         is_apart = self.question[self.words[end - 1].end :][:1] in _MARKS
         following = "" if is_apart or end == len(self.words) else self.words[end].plain
         is_plural = following != "" and self.words[end].text[-1] == "s" != following[-1]
+        is_plural &= self.before().kind != "prep"  # "planes with 4 engines"
         is_count = other.kind == "number" and (is_plural or self.before().kind in _RANKING)
         is_noun = last.kind == "dimension" and (_has_last_apart(last) or not self.is_grouped(place))
         beside = {*last.names[-1:]} if is_noun else set[str]()
