@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import yaml
 from tests.skillian.api.conftest import Serve
 
@@ -22,9 +23,10 @@ TABLE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9), size VARCHAR(9))"
 def sources(folder: Path, **urls: str) -> Path:
     """Write a `sources.yaml` with the table of each connection as a source."""
     (folder / "files").mkdir()
-    (folder / "files" / "t.csv").write_text("id,name,size\n1,a,1.5\n2,B,2.5\n4,d,4.5\n")
+    rows = "(VALUES (1, 'a', 1.5), (2, 'B', 2.5), (4, 'd', 4.5)) AS rows_ (id, name, size)"
+    duckdb.execute(f"COPY (FROM {rows}) TO '{folder / 'files' / 't.parquet'}'")
     urls["files"] = f"files:///{folder / 'files'}"
-    tables = {name: "t.csv" if name == "files" else "t" for name in urls}
+    tables = {name: "t.parquet" if name == "files" else "t" for name in urls}
     declared = {
         name: {"connection": name, "table": table, "dimensions": {"id": {"column": "id"}}}
         for name, table in tables.items()
