@@ -30,7 +30,7 @@ Kind = Literal[
     "text", "integer", "decimal", "float", "boolean", "date", "timestamp", "timestamptz", "other"
 ]
 TEXTS = "texts"
-"""The schema of a text file's table with also the texts of its columns, named by `text_column`."""
+"""The schema in which the table of a text file also has its texts, named by `text_column`."""
 FRAMES = "frames"
 """The engine of the types of data frames, which have the names that DuckDB gives them."""
 
@@ -326,7 +326,7 @@ Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]
 
 @runtime_checkable
 class EvaluatesQueries(Protocol):
-    """A connector whose database evaluates hand-written queries, and another all else."""
+    """A connector whose database evaluates hand-written queries, and no other statements."""
 
     query_dialect: str
 

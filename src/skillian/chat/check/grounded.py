@@ -181,7 +181,7 @@ class _GroundedTurn(Middleware):
     def _is_invented(self, answer: str) -> bool:
         """Whether an answer without a result of this turn has figures of no result before it.
 
-        So is one that describes a call and does not make it.
+        An answer that describes a call without making it counts as well.
         """
         is_call = _AS_TEXT.search(answer)
         if is_call or any(not as_object(m.text).get("error") for _, m in self._results()):
@@ -203,10 +203,8 @@ class _GroundedTurn(Middleware):
         if self._made or self._lost or "?" in text or may_call:
             return None
         kinds = {InvalidInputError.type, UnknownNameError.type}
-        is_other = [
-            not m.is_error and as_object(m.text).get("type") not in kinds for _, m in results
-        ]
-        if text and any(is_other):
+        found = [as_object(m.text).get("type") for _, m in results if not m.is_error]
+        if text and not kinds.issuperset(found):
             return None  # the model explains other results and failures
         planned = await self._planned(())
         if as_object(planned.content or "").get("name") not in CHECKED:
@@ -244,7 +242,8 @@ class _GroundedTurn(Middleware):
         said += [each.number for each in figures.references]
         says_more = any(each and each in text and each not in question for each in said)
         is_other = says_more or figures.unverified or "?" in text or stand_ins.NAME.search(text)
-        for last in () if is_other else self._found[-1:]:
+        if self._found and not is_other:
+            last = self._found[-1]
             if words := last.rest if verdicts else last.words:
                 self._run.emit(TextDelta(self._run.step, f"\n\n{words}"))
                 text += f"\n\n{words}"

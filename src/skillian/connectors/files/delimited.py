@@ -71,7 +71,7 @@ _Types = Mapping[str, tuple[str, ...]]
 def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnType]:
     """The columns of a file and their types, after reading all of it.
 
-    One without a name and a value, such as after a delimiter at the end of each line, is none.
+    A column without a name and without values, such as after a last delimiter, is left out.
     Raises `QueryError` with the file and the line that is not CSV.
     """
     check_last_line(path, form)
