@@ -13,7 +13,7 @@ from tests.skillian.data.tables.comparing import engine_over
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.engine import ComparisonEngine
-from skillian.data.tables.differing import DifferingCell, DifferingRow
+from skillian.data.tables.differing import DifferingRow
 from skillian.errors import InvalidInputError, ToolError
 
 A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}
@@ -72,15 +72,6 @@ def test_all_rows_come_once_in_the_order_of_classes_and_keys(tmp_path: Path) -> 
     }
     row = {"key": {"id": 1}, "status": "differing", "rows_a": 1, "rows_b": 1}
     assert first.to_dict() == {**row, "cells": cells, "own": {}}
-
-
-def test_a_repeated_key_has_counts_and_no_cells(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,v\n1,x\n1,y\n2,\n3,z\n")
-    (tmp_path / "b.csv").write_text("id,v\n1,x\n2,y\n3,z\n")
-    [(rows, _)] = _paged((str(tmp_path / "a.csv"), str(tmp_path / "b.csv")), Page((), 0, 10))
-    shown = [(row.status, row.rows_a, row.rows_b, {**row.cells}) for row in rows]
-    differing = ("differing", 1, 1, {"v": DifferingCell(None, "y", differs=True)})
-    assert shown == [differing, ("duplicate", 2, 1, {})]
 
 
 def where(column: Any, of: str, test: Any) -> Page:

@@ -206,6 +206,7 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("date '0044-03-15 BC'", "DATE '0044-03-15 (BC)'", None),
         ("timestamp '290000-01-01'", "TIMESTAMP '290000-01-01'", None),
         ("date 'infinity'", "DATE 'infinity'", None),
+        ("'NaN'::numeric(10, 2)", "1::DECIMAL(10, 2)", None),
         ("0.1::real", "0.1::FLOAT", True),
         ("0.1::real", "0.1::DOUBLE", False),
         ("12345678901234567890123456789.123456789012345::numeric", "1::INTEGER", False),

@@ -16,7 +16,7 @@ from skillian.data.services import DataServices
 from skillian.data.sql.values import python_rows
 from skillian.data.subjects import ROW_CLASSES
 from skillian.data.tables.across import segments
-from skillian.data.tables.differing import DifferingRows
+from skillian.data.tables.differing import DifferingCell, DifferingRow, DifferingRows
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.findings import MAX_SHOWN
 from skillian.errors import QueryError
@@ -30,23 +30,6 @@ def files(folder: Path, a: str, b: str) -> tuple[str, str]:
 
 def good(store: Store, columns: str, rows: str) -> str:
     return f"{store('duckdb', f'CREATE TABLE t ({columns})', f'INSERT INTO t VALUES {rows}')}#t"  # noqa: S608
-
-
-def test_a_value_that_is_not_of_its_type_leaves_its_column_out(store: Store) -> None:
-    bad = store(
-        "postgres",
-        "CREATE TABLE t (id int, d date, m timestamp, n numeric(10, 2), w text)",
-        "INSERT INTO t VALUES (1, 'infinity', NULL, 'NaN', 'x'),"
-        " (2, NULL, '0044-03-15 BC', 1, 'y')",
-    )
-    columns = "id INT, d DATE, m TIMESTAMP, n DECIMAL(10, 2), w VARCHAR"
-    other = good(store, columns, "(1, NULL, NULL, 1, 'x'), (2, NULL, NULL, 1, 'z')")
-    years = "outside the years 1 to 9999"
-    result = compared(other, f"{bad}#t", key=("id",))
-    said = {each.column: each.reason for each in result.not_compared}
-    assert [years in said["d"], years in said["m"], "NaN" in said["n"], len(said)] == [1, 1, 1, 3]
-    assert [column.mismatches for column in result.columns] == [1]
-    assert not result.equal
 
 
 def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_path: Path) -> None:
@@ -225,18 +208,20 @@ B = (
 SAME = "FROM generate_series(100, 3099) AS s(n)"
 
 
-async def kept(a: str, b: str, **question: Any) -> tuple[ComparisonResult, Rows, list[set[str]]]:
-    """The result, all rows that differ, and the columns that only the side of each row has."""
+async def kept(
+    a: str, b: str, **question: Any
+) -> tuple[ComparisonResult, Rows, list[DifferingRow]]:
+    """The result, and all rows that differ, as they are written and as a page has them."""
     rows: Rows = []
-    own: list[set[str]] = []
+    shown: list[DifferingRow] = []
 
     async def keep(found: DifferingRows) -> None:
         async for batch in found.batches():
             rows.extend(python_rows(batch))
         _, page = await found.page(Page(tuple(ROW_CLASSES)), PageOrders(found.workspace, []))
-        own.extend({*row.own} for row in page)
+        shown.extend(page)
 
-    return await compare(a, b, keep=keep, **question), rows, own
+    return await compare(a, b, keep=keep, **question), rows, shown
 
 
 @pytest.mark.parametrize("place", ["duckdb", "postgres", "mysql", "across"])
@@ -250,8 +235,9 @@ async def test_rows_of_one_side_have_all_their_columns(
         b = store("duckdb", *B, f"INSERT INTO b SELECT n, 'x', NULL {SAME}")
     else:
         a = b = store(place, *A, *B)
-    result, rows, own = await kept(f"{a}#a", f"{b}#b", key=("id",))
-    assert own == [set(), {"town", "paid", "ratio"}, {"town", "paid", "ratio"}, {"born"}]
+    result, rows, page = await kept(f"{a}#a", f"{b}#b", key=("id",))
+    own = {"town", "paid", "ratio"}
+    assert [{*row.own} for row in page] == [set(), own, own, {"born"}]
     assert result.rows.matched == (3001 if place == "across" else 1)
     assert any("checksums" in note for note in result.notes) == (place == "across")
     names = ("class", "id", "town a", "paid a", "ratio a", "born b")
@@ -289,9 +275,13 @@ async def test_columns_that_are_not_asked_for_and_rows_without_a_key_have_none(
 
 
 async def test_a_key_that_is_repeated_has_no_cells(tmp_path: Path) -> None:
-    pair = files(tmp_path, "id,v,town\n1,x,Ulm\n1,x,Bonn\n,x,Kiel\n", "id,v\n2,x\n")
-    _, rows, _ = await kept(*pair, key=("id",))
+    a = "id,v,town\n1,x,Ulm\n1,x,Bonn\n3,,Rome\n,x,Kiel\n"
+    _, rows, page = await kept(*files(tmp_path, a, "id,v\n1,x\n2,x\n3,y\n"), key=("id",))
+    shown = [(row.status, row.rows_a, row.rows_b, {**row.cells}) for row in page]
+    differing = ("differing", 1, 1, {"v": DifferingCell(None, "y", differs=True)})
+    assert [shown[0], shown[-1]] == [differing, ("duplicate", 2, 1, {})]
     assert [(row["class"], row["id"], row["town a"]) for row in rows] == [
+        ("differs", 3, None),
         ("only in a", None, "Kiel"),
         ("only in b", 2, None),
         ("duplicate key", 1, None),

@@ -126,17 +126,6 @@ async def test_the_largest_members_are_kept_and_the_others_counted(
     assert (heat_map.more_rows, heat_map.more_columns, heat_map.unit) == (100 - SIDE, 1, "EUR")
 
 
-async def test_gaps_within_the_limits_are_on_a_map_with_equal_groups(
-    make_services: MakeServices,
-) -> None:
-    rows = "CREATE TABLE a AS SELECT i AS c, '01' AS p, i::DECIMAL AS v FROM range(3) t (i);"
-    doubled = "CREATE TABLE b AS SELECT c, p, v * 2 AS v FROM a"
-    engine = make_services(rows + doubled, SOURCES).engine
-    asked = measures_asked("a", "b", ["amount"], thresholds={"match": {"absolute": 9}})
-    key = (await engine.compare(asked)).cache_key
-    assert (await engine.measures.heat_map(key, ("company", "period"), "amount")).rows == (0, 1, 2)
-
-
 async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
     engine, key = await mapped(make_services)
     wrong: tuple[tuple[tuple[Any, ...], type[Exception], str], ...] = (
