@@ -48,17 +48,6 @@ async def test_what_the_server_cannot_do_exactly_is_staged(
     assert (await compare(*names, **question)).proof.place == "workspace"
 
 
-async def test_a_key_is_proposed(mysql_database: Database) -> None:
-    for side in "ab":
-        mysql_database.execute(
-            f"CREATE TABLE {side} (order_no INT, line_no INT, note VARCHAR(9));"  # noqa: S608 - ours
-            f"INSERT INTO {side} VALUES (1, 1, 'x'), (1, 2, 'x'), (2, 1, NULL)"
-        )
-    result = await compare(*(f"{mysql_database.url}#{side}" for side in "ab"))
-    assert (result.key.columns, result.key.origin) == (("order_no", "line_no"), "profile")
-    assert result.rows.are_equal
-
-
 async def test_dates_that_do_not_exist_are_not_null_and_not_the_same(
     mysql_database: Database,
 ) -> None:

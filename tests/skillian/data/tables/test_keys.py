@@ -40,6 +40,7 @@ CREATE TABLE {name} AS SELECT i % 5 AS company, i / 4 AS order_no, i % 4 AS line
 NUMBERS = {
     "duckdb": "(SELECT CAST(i AS INTEGER) AS i FROM range(12000) t (i)) AS n",
     "postgres": "generate_series(0, 11999) AS n (i)",
+    "mysql": "(SELECT seq AS i FROM seq_0_to_11999) AS n",
 }
 
 
@@ -54,7 +55,7 @@ RUNNING: dict[type, str] = {
 def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
     """The names of two equal tables of 12,000 orders in one kind of database."""
     kind: str = request.param
-    script = ORDERS.replace("/", "//") if kind == "duckdb" else ORDERS
+    script = ORDERS.replace("/", {"duckdb": "//", "mysql": "DIV"}.get(kind, "/"))
     others = {"a": kind, "b": f"{kind} other" if kind == "duckdb" else kind}
     return [
         f"{store(database, script.format(name=name, numbers=NUMBERS[kind]))}#{name}"
