@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-# The cells of a and b, whether they are equal (None: not compared), and a rule. A cell of MariaDB,
-# SQLite and ClickHouse has its type in front of it.
-Case = tuple[str, str, bool | None] | tuple[str, str, bool | None, Mapping[str, Any]]
+# The cells of a and b, whether they are equal (None: not compared), and a rule; one that is a text
+# is for this side as a. A cell of MariaDB, SQLite and ClickHouse has its type in front of it.
+Case = tuple[str, str, bool | None] | tuple[str, str, bool | None, Mapping[str, Any] | str]
 
 UUID, LONG = "'6c84fb90-12c4-11e1-840d-7b25c5ee775a'", "1234567890" * 5
 NEW, BERLIN = "2024-01-01 00:00:00", "DateTime('Europe/Berlin')"
@@ -21,6 +21,58 @@ CELLS = (
     "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::UUID", "'1'::JSON", "'1'::ENUM ('1', '2')", "[1]",
     "[1]::INTEGER[1]", "{'x y': 1}", "MAP {'x': 1}", "union_value(n := 1)",
 )  # fmt: skip
+
+MONEY, MOMENT, ZONED = "DECIMAL(12, 2)", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"
+WINTER, SUMMER = "2024-01-01 10:00:00", "2024-07-01 10:00:00"
+NEXT, DOUBLE, WIDE = "2024-01-02 00:00:00", "DOUBLE PRECISION", "DECIMAL(18, 4)"
+# A rule, the types of both sides, and their cells, the last of which differ although it applies.
+_CHANGES: tuple[tuple[str, tuple[str, str], list[str | None], list[str | None]], ...] = (
+    ("factor=0.840336134454,round=2", (WIDE, WIDE), ["4936.97", "1"], ["4148.71", "1"]),
+    ("factor=100", (MONEY, MONEY), ["1.5", "-2", "0", None, "1"],
+     ["150", "-200", "0", None, "1"]),
+    ("factor=100", (MONEY, "BIGINT"), ["1.5", "9007199254.41", "1"],
+     ["150", "900719925441", "101"]),
+    ("factor=-1", ("BIGINT", "BIGINT"), ["9223372036854775807", "1"],
+     ["-9223372036854775807", "1"]),
+    ("factor=100", ("DECIMAL(38, 2)", MONEY), ["1.5", "2"], ["150", "2"]),
+    ("factor=100", (DOUBLE, DOUBLE), ["0.1", "NaN", "2"], ["10", "NaN", "200.5"]),
+    ("factor=1.19,round=2", (MONEY, MONEY), ["1.50", "0.99", "2"], ["1.79", "1.18", "2.39"]),
+    ("divisor=1.19,round=2", (MONEY, MONEY), ["1.79", "1.18", "2"], ["1.50", "0.99", "1"]),
+    ("round=1", (MONEY, MONEY), ["0.25", "-0.25", "1"], ["0.3", "-0.3", "1.1"]),
+    ("plus=5,0.01", ("INTEGER", MONEY), ["1", "2", "3"], ["6", "7.01", "8.02"]),
+    ("zone-b=Europe/Berlin", (MOMENT, MOMENT), [WINTER, SUMMER, None, WINTER],
+     ["2024-01-01 11:00:00", "2024-07-01 12:00:00", None, WINTER]),
+    ("zone-a=Europe/Berlin", (MOMENT, MOMENT), ["2024-10-27 02:30:00", SUMMER, WINTER],
+     ["2024-10-27 01:30:00", "2024-07-01 08:00:00", WINTER]),
+    ("zone-b=Europe/Berlin,precision=day", (MOMENT, MOMENT), ["2024-01-01 23:30:00", WINTER],
+     [NEXT, NEXT]),
+    ("zone-a=Europe/Berlin", (MOMENT, ZONED), [SUMMER, WINTER],
+     ["2024-07-01 08:00:00+00", f"{WINTER}+00"]),
+    ("shift=-2h", (ZONED, ZONED), [f"{SUMMER}+00", f"{WINTER}+00"],
+     ["2024-07-01 08:00:00+00", f"{WINTER}+00"]),
+    ("shift=1d", ("DATE", "DATE"), ["2024-02-28", None, "2024-01-01"],
+     ["2024-02-29", None, "2024-01-01"]),
+    ("shift=30m", ("DATE", MOMENT), ["2024-07-01", "2024-01-01"],
+     ["2024-07-01 00:30:00", "2024-01-01"]),
+    ("length=3", ("VARCHAR(9)", "VARCHAR(9)"), ["abcd", "äöü!", "ab"], ["abc", "äöü", "abc"]),
+)  # fmt: skip
+
+
+def _cast(value: str | None, kind: str) -> str:
+    return f"CAST({'NULL' if value is None else repr(value)} AS {kind})"
+
+
+_CHANGED: tuple[Case, ...] = tuple(
+    (_cast(one, types[0]), _cast(other, types[1]), number < len(a), rule)
+    for rule, types, a, b in _CHANGES
+    for number, (one, other) in enumerate(zip(a, b, strict=True), 1)
+)
+_AT = "TIMESTAMP_NS '2024-01-01 10:00"
+_NANOSECONDS: tuple[Case, ...] = (
+    (f"{_AT}:00.000000001'", f"{_AT}:01.000000001'", True, "shift=1s"),
+    ("TIMESTAMP_NS 'infinity'", "TIMESTAMP_NS 'infinity'", True, "shift=1s"),
+    (f"{_AT}:00'", f"{_AT}:00'", False, "shift=1s"),
+)
 
 CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
     ("clickhouse", "duckdb"): (
@@ -193,8 +245,10 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         (f"{UUID}::uuid", f"{UUID.upper()}::text", True),
         ('\'{"a": 1, "b": 2}\'::json', '\'{"b":2.0,"a":1}\'::jsonb', True),
         ("array[1, 2]", "array[2, 1]", False),
+        *_CHANGED,
     ),
     ("postgres", "duckdb"): (
+        *_CHANGED,
         ("1152921504606846976::bigint", "1152921504606846976::DOUBLE", True),
         ("1152921504606846976::float8", "1152921504606847000::BIGINT", False),
         ('\'{"a":"\\u0000"}\'::json', "'{\"a\":1}'::json", False),
@@ -262,6 +316,8 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("[1, 2]", "[2, 1]", False),
         ("5::VARIANT", "'5'::VARIANT", False),
         ("5::VARIANT", "5::BIGINT::VARIANT", True),
+        *_CHANGED,
+        *_NANOSECONDS,
     ),
     ("csv", "postgres"): (
         ("t", "true", True),
