@@ -107,6 +107,8 @@ CREATE VIEW other.v AS SELECT DATE '2024-01-31' AS d;
 CREATE MATERIALIZED VIEW m AS SELECT 1 AS x;
 CREATE TABLE parts (period int) PARTITION BY LIST (period);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE other.heirs (id int PRIMARY KEY);
+CREATE TABLE other.heir () INHERITS (other.heirs);
 """
 
 
@@ -116,7 +118,8 @@ async def test_the_catalogue_has_all_relations_with_their_types(
     postgres_database.execute(SCHEMA)
     tables = await postgres_connector.catalog()
     assert [f"{table.schema} {table.name}" for table in tables] == [
-        *('public a "b" table', "public m", "public parts", "public parts_1", "other v")
+        *('public a "b" table', "public m", "public parts", "public parts_1", "other heir"),
+        *("other heirs", "other v"),
     ]
     kinds = {name: (kind.kind, kind.scale) for name, kind in tables[0].columns.items()}
     assert (kinds["domain"], kinds["hundreds"]) == (("decimal", 2), ("decimal", 0))
@@ -130,7 +133,8 @@ async def test_the_catalogue_has_all_relations_with_their_types(
     assert declared["side"].type == "enum('debit', 'it''s')"
     assert [declared[name].collation for name in ("name", "small")] == ["C", ""]
     assert declared["note"].collation
-    assert (tables[4].primary_key, tables[4].declared["d"].nullable) == ((), None)
+    assert (tables[-1].primary_key, tables[-1].declared["d"].nullable) == ((), None)
+    assert tables[-2].primary_key == ()  # which the table that inherits does not keep
     described = await postgres_connector.describe('SELECT * FROM "a ""b"" table"')
     assert [kind.kind for kind in described.values()] == [
         kind.kind for kind in tables[0].columns.values()

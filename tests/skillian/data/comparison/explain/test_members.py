@@ -168,14 +168,6 @@ def test_a_share_is_cut_so_that_all_means_all() -> None:
         assert share(Decimal(part), Decimal(whole)) == expected
 
 
-def test_the_dimension_that_needs_fewest_members_is_first() -> None:
-    many = breakdown("company", "30", "30", "20", "20", needed=3)
-    few = breakdown("period", "98", "2", needed=1)
-    ordered = explained(many, few).with_rows({})
-    assert [each.dimensions for each in ordered.breakdowns] == [("period",), ("company",)]
-    assert ordered.sentence() == "98.0 % of the gross gap in amount: period m0."
-
-
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
