@@ -184,13 +184,3 @@ def test_one_source_gives_the_same_answers(pair: Pair) -> None:
     assert Decimal(found["y"][2]) == 1
     assert found["z"] == ["-Infinity"] * 4
     assert found[None] == ["None"] * 4
-
-
-def test_infinities_of_sqlite_equal_themselves_only_and_nan_is_null(place_of: Any) -> None:
-    pair = Pair([place_of("sqlite"), place_of("duckdb")], Profile())
-    a = [("same", HIGH), ("other", HIGH), ("number", 0.1), ("nan", NAN)]
-    b = [("same", HIGH), ("other", LOW), ("number", 0.1), ("nan", NAN)]
-    result = pair.compared(question(floats("a", a), floats("b", b)))
-    assert statuses(result) == {"match": 2, "major_diff": 2}
-    reasons = {item.key["key"]: item.reason for item in result.top_differences}
-    assert reasons == {"other": "infinite_in_a", "nan": "null_in_a"}

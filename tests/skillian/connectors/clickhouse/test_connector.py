@@ -17,7 +17,7 @@ from skillian.connectors.clickhouse.connector import login_of
 from skillian.connectors.clickhouse.errors import LOST, StatementError, explained
 from skillian.connectors.clickhouse.session import Answer
 from skillian.connectors.clickhouse.statement import without_materialized
-from skillian.connectors.clickhouse.types import column_type, is_nullable, typed
+from skillian.connectors.clickhouse.types import column_type, typed
 from skillian.errors import QueryError, UnreadableColumnError
 
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
@@ -26,9 +26,10 @@ pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 STATEMENTS = (
     """CREATE TABLE "a ""b"" table" ("select" Nullable(Decimal(17, 2)),
         code LowCardinality(Nullable(String)), moment DateTime64(6), second DateTime,
-        instant DateTime64(3, 'Europe/Berlin')) ENGINE = MergeTree ORDER BY tuple()""",
+        instant DateTime64(3, 'Europe/Berlin'), tags Array(Nullable(String)))
+        ENGINE = MergeTree ORDER BY tuple()""",
     """INSERT INTO "a ""b"" table" VALUES (1, 'x', '2024-01-31 10:00:00.000001',
-        '2024-01-31 10:00:00', '2024-01-31 10:00:00.25')""",
+        '2024-01-31 10:00:00', '2024-01-31 10:00:00.25', [])""",
     "CREATE VIEW v AS SELECT toDate32('2024-01-31') AS d",
     "CREATE DATABASE other",
     "CREATE TABLE other.t (x Nullable(String)) ENGINE = MergeTree ORDER BY tuple()",
@@ -106,20 +107,6 @@ def test_bytes_that_are_no_text_are_refused_with_what_helps() -> None:
     with pytest.raises(UnreadableColumnError, match=r"UTF-8.*\(String\).*hex\(\)"):
         typed(batch, [("v", column_type("String"))], "UTC")
     assert typed(pa.record_batch({"v": [b"x"]}), [("v", column_type("String"))], "UTC").to_pylist()
-
-
-TYPES = {
-    "SimpleAggregateFunction(any, Nullable(String))": ("text", "String", True),
-    "SimpleAggregateFunction(sum, Decimal(38, 2))": ("decimal", "Decimal(38, 2)", False),
-    "LowCardinality(Nullable(String))": ("text", "String", True),
-    "Array(Nullable(String))": ("other", "Array(Nullable(String))", False),
-}
-
-
-def test_a_type_is_that_of_its_values() -> None:
-    for written, expected in TYPES.items():
-        kind = column_type(written)
-        assert (kind.kind, kind.sql, is_nullable(written)) == expected
 
 
 def test_tls_and_its_certificate_are_options_of_the_url(tmp_path: Path) -> None:
