@@ -17,8 +17,7 @@ from skillian.connectors.clickhouse.connector import login_of
 from skillian.connectors.clickhouse.errors import LOST, StatementError, explained
 from skillian.connectors.clickhouse.session import Answer
 from skillian.connectors.clickhouse.statement import without_materialized
-from skillian.connectors.clickhouse.types import column_type, typed
-from skillian.errors import QueryError, UnreadableColumnError
+from skillian.errors import QueryError
 
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 
@@ -100,13 +99,6 @@ def test_an_error_says_what_helps_and_no_path() -> None:
         assert said.startswith("connection 'b': ")
         assert words in said
         assert not [each for each in ("/a/b", "(version", "DB::") if each in said]
-
-
-def test_bytes_that_are_no_text_are_refused_with_what_helps() -> None:
-    batch = pa.record_batch({"v": [b"\xff"]})
-    with pytest.raises(UnreadableColumnError, match=r"UTF-8.*\(String\).*hex\(\)"):
-        typed(batch, [("v", column_type("String"))], "UTC")
-    assert typed(pa.record_batch({"v": [b"x"]}), [("v", column_type("String"))], "UTC").to_pylist()
 
 
 def test_tls_and_its_certificate_are_options_of_the_url(tmp_path: Path) -> None:
