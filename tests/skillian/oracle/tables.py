@@ -9,9 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.skillian.oracle.oracle import AGGREGATIONS, Limits, limits_of
-from tests.skillian.oracle.questions import Column, Question, Side, Table
+from tests.skillian.oracle.questions import Question, Side
 from tests.skillian.oracle.themes import AGREEING, UNDECLARED, Theme
 from tests.skillian.oracle.values import kind_of, meant
+from tests.support.places import Column, Table
 
 MUCH = Decimal(9999999)
 ABSOLUTE = ("0", "0.01", "0.05", 1, 5, MUCH)

@@ -8,10 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.skillian.oracle.questions import Column, Side
+from tests.skillian.oracle.questions import Side
 from tests.skillian.oracle.running import KEY, Pair, compared, only, question, side, statuses
 from tests.skillian.oracle.tables import Profile
 from tests.support.asking import measures_asked, page_of
+from tests.support.places import Column
 
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.skillian.oracle.questions import Column
+from tests.support.places import Column
 
 Members = st.SearchStrategy[tuple[Any, Any]]
 

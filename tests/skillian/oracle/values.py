@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.skillian.oracle.questions import Column
+from tests.support.places import Column
 
 
 def kind_of(dimension: Mapping[str, Any], column: Column) -> str:
