@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 import sqlglot
-from tests.skillian.data.conftest import two_sources
-from tests.support.asking import comparing, measures_asked
+from tests.support.asking import comparing, measures_asked, two_sources
 
 from skillian.connectors import UNTRIED, connect, dialect_of, engine_of
 from skillian.connectors.base import ColumnType

@@ -5,8 +5,8 @@ from unittest.mock import AsyncMock
 
 import duckdb
 import pytest
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import measures_asked, two_sources
 
 from skillian.data.comparison import statement
 from skillian.data.results.result import ComparisonResult

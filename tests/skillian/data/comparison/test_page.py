@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked, page_of, rows_asked
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import measures_asked, page_of, rows_asked, two_sources
 
 from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order, PageRow
 from skillian.data.engine import ComparisonEngine

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import measures_asked, two_sources
 
 from skillian.data.comparison.engine import MAX_PAIRED
 from skillian.data.comparison.row_pairs import PairedRows, match_rows

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.skillian.data.conftest import two_sources
+from tests.support.asking import two_sources
 
 from skillian.data.declare.document import read_yaml
 from skillian.data.declare.saved import read_saved

@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import measures_asked, two_sources
 
 from skillian.data.comparison.explain import members as explain
 from skillian.data.comparison.explain.explanation import (
