@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.skillian.oracle.oracle import AGGREGATIONS, Limits, limits_of
 from tests.skillian.oracle.questions import Question, Side
-from tests.skillian.oracle.themes import AGREEING, UNDECLARED, Theme
+from tests.skillian.oracle.themes import AGREEING, Theme
 from tests.skillian.oracle.values import kind_of, meant
 from tests.support.places import Column, Table
 
@@ -200,12 +200,6 @@ def questions(draw: st.DrawFn, profile: Profile) -> Question:
     """A question whose two sides can be compared."""
     themes = draw(st.lists(st.sampled_from(profile.themes), min_size=1, max_size=3))
     return profile.adapt(draw(asked(profile, themes)))
-
-
-@st.composite
-def refused_questions(draw: st.DrawFn, profile: Profile) -> Question:
-    """A question that no one can answer: the types of a key differ, and nothing says how."""
-    return replace(draw(asked(profile, [draw(st.sampled_from(UNDECLARED))])), filters={})
 
 
 @dataclass(frozen=True)

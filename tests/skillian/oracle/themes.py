@@ -134,9 +134,4 @@ WIDENED = (
     Theme(written(MIDNIGHTS, DAYS), column("timestamp"), column("date")),
     Theme(written(DAYS, MIDNIGHTS), column("date"), column("timestamp")),
 )
-# Kinds that nothing makes equal: an error that contains the fix.
-UNDECLARED = (
-    Theme(written(("7", "8"), (7, 8)), b=column("integer")),
-    Theme(written(("true", "false"), (True, False)), b=column("boolean")),
-)
 AGREEING = (*PLAIN, *NORMALISED, *MAPPED, *TYPED, *DATED, *WIDENED)

@@ -76,6 +76,19 @@ async def test_measures_that_cannot_be_compared_say_why(
         await compared("", "", sources=SOURCES.replace(old, new, 1))
 
 
+async def test_keys_of_different_types_are_refused_with_the_fix(
+    make_services: MakeServices,
+) -> None:
+    for key in ("7", "true"):
+        cells = zip("ab", (f"'{key}'", key), strict=True)
+        script = ";".join(
+            f"CREATE TABLE {name} AS SELECT {cell} AS k, 1 AS v" for name, cell in cells
+        )
+        engine = make_services(script, SOURCES).engine
+        with pytest.raises(QueryError, match="declare the same `type` for the dimension 'key'"):
+            await engine.compare(measures_asked("a", "b", ["amount"]))
+
+
 async def test_binary_floats_of_too_many_digits_are_refused_with_what_works(
     compared: Compared,
 ) -> None:

@@ -150,19 +150,14 @@ async def preview(folder: Path, a: str, b: str) -> TablePreview:
         return await data.engine.tables.preview(rows_asked(one, other))
 
 
-async def test_the_key_and_the_columns_are_those_of_the_comparison(tmp_path: Path) -> None:
+async def test_a_preview_has_the_key_and_the_columns_of_the_comparison(tmp_path: Path) -> None:
     seen = await preview(tmp_path, "id,v,w\n1,x,1.5\n2,y,2\n", "id,v,w\n1,x,q\n3,y,r\n")
     assert seen.key is not None
     assert (seen.key.columns, seen.key.origin, seen.no_key) == (("id",), "profile", "")
     assert [pair.a for pair in seen.pairs] == ["id", "v"]
     assert [each.column for each in seen.not_compared] == ["w"]
-
-
-async def test_rows_without_a_key_have_none(tmp_path: Path) -> None:
-    rows = "v\nx\nx\n"
-    seen = await preview(tmp_path, rows, rows)
-    assert seen.key is None
-    assert "identifies a row" in seen.no_key
+    seen = await preview(tmp_path, "v\nx\nx\n", "v\nx\nx\n")
+    assert (seen.key, "identifies a row" in seen.no_key) == (None, True)
 
 
 Rows = list[dict[str, Any]]
