@@ -198,11 +198,6 @@ async def test_what_a_value_or_a_lock_prevents_says_what_to_do(
     await connector.aclose()
 
 
-async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) -> None:
-    table: Any = await postgres_connector.run("SELECT 1 AS x, 'a' AS x", {})
-    assert table.column_names == ["x", "x"]
-
-
 async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConnector) -> None:
     statement = "SELECT repeat('x', 1000000) AS x FROM generate_series(1, 40)"
     sizes = [batch.nbytes async for batch in postgres_connector.stream(statement, {})]

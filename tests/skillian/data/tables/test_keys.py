@@ -1,18 +1,17 @@
 """The key that is proposed for tables without a stated one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlglot import exp
 from tests.skillian.data.tables.comparing import compare, compared
 from tests.skillian.data.tables.conftest import Store
 
-from skillian.connectors.base import StateConnector
-from skillian.connectors.duckdb.connector import DuckDBConnector
-from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data.results.result import ComparisonResult
 from skillian.data.tables import keys
+from skillian.data.tables.place import SideRows
 from skillian.errors import InvalidInputError
 
 Keyed = Callable[..., ComparisonResult]
@@ -44,13 +43,6 @@ NUMBERS = {
 }
 
 
-RUNNING: dict[type, str] = {
-    DuckDBConnector: "plain_rows",
-    PostgresConnector: "stream",
-    StateConnector: "stream",
-}
-
-
 @pytest.fixture(params=NUMBERS)
 def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
     """The names of two equal tables of 12,000 orders in one kind of database."""
@@ -64,20 +56,17 @@ def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
 
 
 async def compared_with_statements(names: list[str]) -> tuple[ComparisonResult, list[str]]:
-    """Return the result, and all statements that the databases of both sides ran."""
+    """Return the result, and the statements about keys that the databases ran."""
     statements: list[str] = []
+    fetch = SideRows.fetch
+
+    async def noted(side: SideRows, tree: exp.Expr) -> list[dict[str, Any]]:
+        statements.append(tree.sql())
+        return await fetch(side, tree)
+
     with pytest.MonkeyPatch.context() as patch:
-        for kind, method in RUNNING.items():
-            patch.setattr(kind, method, _recorded(getattr(kind, method), statements))
+        patch.setattr(SideRows, "fetch", noted)
         return await compare(*names), statements
-
-
-def _recorded(method: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:
-    def recorded(connector: Any, statement: str, parameters: Mapping[str, object]) -> Any:
-        statements.append(statement)
-        return method(connector, statement, parameters)
-
-    return recorded
 
 
 async def test_after_a_sample_one_scan_of_each_side_counts_all_candidates(
