@@ -18,16 +18,17 @@ from skillian.data.comparison import groups, statement
 LONG = int(os.environ.get("ORACLE_EXAMPLES", "0"))
 EXAMPLES = LONG or settings().max_examples // 5
 PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if LONG else ()))
+FEW = settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.timeout(600 + EXAMPLES * 5)
-@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_the_engine_equals_the_oracle(any_pair: Pair, data: st.DataObject) -> None:
     any_pair.checked(data.draw(questions(any_pair.profile)))
 
 
-@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_any_floats_equal_the_oracle(pair: Pair, data: st.DataObject) -> None:
     pair.checked(data.draw(questions(Profile(numbers=(FLOATS,)))))
@@ -41,9 +42,7 @@ WAYS: dict[str, tuple[Any, str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(
-    max_examples=LONG or EXAMPLES // 2, phases=PHASES, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(FEW, max_examples=LONG or EXAMPLES // 2)
 @given(data=st.data())
 def test_the_engine_equals_the_oracle_however_it_joins_rows(
     place_of: Any, way: str, data: st.DataObject

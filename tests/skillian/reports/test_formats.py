@@ -136,12 +136,8 @@ def suites_of(*outcomes: Outcome) -> ET.Element:
 
 
 def problems_of(suite: ET.Element, tag: str) -> dict[str, ET.Element]:
-    problems = {}
-    for case in suite.iter("testcase"):
-        problem = case.find(tag)
-        if problem is not None:
-            problems[case.attrib["name"]] = problem
-    return problems
+    problems = ((case.attrib["name"], case.find(tag)) for case in suite.iter("testcase"))
+    return {name: problem for name, problem in problems if problem is not None}
 
 
 def test_failures_list_the_largest_differences(close: Outcome) -> None:

@@ -124,18 +124,14 @@ async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> Non
         await engine.compare(measures_asked("a", "c", ["amount"]))
 
 
-@pytest.mark.parametrize("aggregation", ["sum", "avg"])
-async def test_unsigned_huge_integers_are_added_exactly(
-    compared: Compared, aggregation: str
-) -> None:
+async def test_unsigned_huge_integers_are_added_exactly(compared: Compared) -> None:
     a, b = "('x', 1180591620717411303425)", "('x', 1180591620717411303426)"
-    result = await compared(a, b, "k VARCHAR, v UHUGEINT", SOURCES.replace("sum", aggregation))
-    assert [item.gap for item in result.top_differences] == [Decimal(1)]
+    for sources in (SOURCES, SOURCES.replace("sum", "avg")):
+        result = await compared(a, b, "k VARCHAR, v UHUGEINT", sources)
+        assert [item.gap for item in result.top_differences] == [Decimal(1)]
 
 
-async def test_a_key_outside_the_years_of_python_is_reported_with_the_fix(
-    compared: Compared,
-) -> None:
+async def test_a_key_outside_the_years_of_python_says_what_to_do(compared: Compared) -> None:
     given = "(DATE 'infinity', 1)", "", "k DATE, v DECIMAL(17, 2)"
     with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
         await compared(*given)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
-from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
 from tests.skillian.data.tables.edge_cases import CASES
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
+from tests.support.comparing import compared
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.cli.compare_input import read_rule

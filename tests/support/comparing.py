@@ -1,5 +1,7 @@
 """Compares the rows of two tables, named as on the command line."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
