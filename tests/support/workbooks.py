@@ -18,7 +18,7 @@ _FORMATS = {
 
 
 def write_workbook(path: Path, sheets: Mapping[str, Iterable[Sequence[object]]]) -> Path:
-    """Write the rows of each sheet, by its name, from its first cell on; None is no cell."""
+    """Write the rows of each sheet, by its name, from its first cell on, and nothing for None."""
     xlsxwriter: Any = pytest.importorskip("xlsxwriter")
     with xlsxwriter.Workbook(path) as book:
         formats = {kind: book.add_format({"num_format": form}) for kind, form in _FORMATS.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from tests.support.comparing import engine_over
+from tests.skillian.data.tables.comparing import engine_over
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.engine import ComparisonEngine

@@ -11,9 +11,9 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.skillian.data.tables.comparing import compare
 from tests.skillian.data.tables.conftest import Store
 from tests.support.asking import comparing
-from tests.support.comparing import compare
 
 from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession

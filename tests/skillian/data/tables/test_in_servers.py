@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.skillian.data.tables.comparing import compare
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
-from tests.support.comparing import compare
 from tests.support.mysql import Database
 from tests.support.postgres import Database as Postgres
 

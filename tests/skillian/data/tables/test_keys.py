@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from sqlglot import exp
+from tests.skillian.data.tables.comparing import compare, compared
 from tests.skillian.data.tables.conftest import Store
-from tests.support.comparing import compare, compared
 
 from skillian.data.results.result import ComparisonResult
 from skillian.data.tables import keys

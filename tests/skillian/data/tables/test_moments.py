@@ -8,8 +8,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
-from tests.support.comparing import compared
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.results.result import ComparisonResult

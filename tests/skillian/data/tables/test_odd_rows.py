@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.skillian.data.tables.comparing import compare, compared
 from tests.skillian.data.tables.conftest import Store
 from tests.support.asking import rows_asked
-from tests.support.comparing import compare, compared
 
 from skillian.data.comparison.page import Page, PageOrders
 from skillian.data.query.relation import bare_tables

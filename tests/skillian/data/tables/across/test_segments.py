@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from sqlglot import exp
+from tests.skillian.data.tables.comparing import compare
 from tests.skillian.data.tables.conftest import Store
-from tests.support.comparing import compare
 
 from skillian.connectors import connect
 from skillian.data import sql

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.comparing import engine_over
+from tests.skillian.data.tables.comparing import engine_over
 
 _ORDERS = """
 CREATE TABLE a AS

@@ -1,7 +1,5 @@
 """Compares the rows of two tables, named as on the command line."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
