@@ -168,25 +168,22 @@ def test_a_share_is_cut_so_that_all_means_all() -> None:
         assert share(Decimal(part), Decimal(whole)) == expected
 
 
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        (1, "100.0 % of the gross gap in amount: currency m0, with 0.1 % of the rows."),
-        (900, "100.0 % of the gross gap in amount: currency m0, with 90.0 % of the rows."),
-        # A member that holds nearly all rows holds nearly all of any gap.
-        (987, SPREAD),
-        (1000, SPREAD),
-    ],
+WITH_ROWS = (
+    (1, "100.0 % of the gross gap in amount: currency m0, with 0.1 % of the rows."),
+    (900, "100.0 % of the gross gap in amount: currency m0, with 90.0 % of the rows."),
+    # A member that holds nearly all rows holds nearly all of any gap.
+    *((987, SPREAD), (1000, SPREAD)),
 )
-def test_a_share_of_the_gap_is_compared_with_the_share_of_the_rows(
-    rows: int, sentence: str
-) -> None:
+
+
+def test_a_share_of_the_gap_is_compared_with_the_share_of_the_rows() -> None:
     one = explained(breakdown("currency", "100", needed=1))
-    known = one.with_rows({("currency",): {("m0",): rows}})
-    assert known.sentence() == sentence
-    [contribution] = known.to_dict()["breakdowns"][0]["contributions"]  # type: ignore[index]
-    assert (contribution["rows"], contribution["gross_share"]) == (rows, "100.0 %")
-    assert contribution["rows_share"] == f"{rows // 10}.{rows % 10} %"
+    for rows, sentence in WITH_ROWS:
+        known = one.with_rows({("currency",): {("m0",): rows}})
+        assert known.sentence() == sentence
+        [contribution] = known.to_dict()["breakdowns"][0]["contributions"]  # type: ignore[index]
+        assert (contribution["rows"], contribution["gross_share"]) == (rows, "100.0 %")
+        assert contribution["rows_share"] == f"{rows // 10}.{rows % 10} %"
 
 
 def test_members_with_all_rows_explain_nothing_and_the_next_breakdown_is_first() -> None:
