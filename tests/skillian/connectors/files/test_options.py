@@ -236,12 +236,10 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("content", LINES, ids=[text[-12:] for text in LINES])
-async def test_a_line_that_is_too_long_is_named_and_never_left_out(
-    tmp_path: Path, content: str
-) -> None:
-    (tmp_path / "a.csv").write_text(content)
-    assert LINES[content] in await refusal(tmp_path, "a.csv")
+async def test_a_line_that_is_too_long_is_named_and_never_left_out(tmp_path: Path) -> None:
+    for content, said in LINES.items():
+        (tmp_path / "a.csv").write_text(content)
+        assert said in await refusal(tmp_path, "a.csv")
 
 
 async def test_a_header_without_end_is_not_read_whole(tmp_path: Path) -> None:

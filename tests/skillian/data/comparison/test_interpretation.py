@@ -102,11 +102,9 @@ def test_a_difference_of_many_digits_is_exact() -> None:
     assert item["key"] == {"company": "9007199254740993"}
 
 
-@pytest.mark.parametrize(
-    ("b", "rows"),
-    [("2000000000000000000000000000003", (1, 2)), ("-1000000000000000000000000000002", (1, 1))],
-)
-def test_nearly_doubled_and_opposite_values_are_neither(b: str, rows: tuple[int, int]) -> None:
-    item = Difference("amount", {}, "major_diff", Decimal(NEAR), Decimal(b), *rows)
-    found = item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign
-    assert found == (False, False, False)
+def test_nearly_doubled_and_opposite_values_are_neither() -> None:
+    doubled, opposite = "2000000000000000000000000000003", "-1000000000000000000000000000002"
+    for b, rows in ((doubled, (1, 2)), (opposite, (1, 1))):
+        item = Difference("amount", {}, "major_diff", Decimal(NEAR), Decimal(b), *rows)
+        found = item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign
+        assert found == (False, False, False)
