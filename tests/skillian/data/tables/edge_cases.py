@@ -1,11 +1,13 @@
 """Cells at the edges of types, for pairs of engines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # The cells of a and b, whether they are equal (None: not compared), and a rule; one that is a text
-# is for this side as a. A cell of MariaDB, SQLite and ClickHouse has its type in front of it.
-Case = tuple[str, str, bool | None] | tuple[str, str, bool | None, Mapping[str, Any] | str]
+# is for this side as a. Of several cells, one below the other, one differs. A cell of MariaDB,
+# SQLite and ClickHouse has its type in front of it.
+Cells = str | tuple[str, ...]
+Case = tuple[Cells, Cells, bool | None] | tuple[Cells, Cells, bool | None, Mapping[str, Any] | str]
 
 UUID, LONG = "'6c84fb90-12c4-11e1-840d-7b25c5ee775a'", "1234567890" * 5
 NEW, BERLIN = "2024-01-01 00:00:00", "DateTime('Europe/Berlin')"
@@ -58,20 +60,18 @@ _CHANGES: tuple[tuple[str, tuple[str, str], list[str | None], list[str | None]],
 )  # fmt: skip
 
 
-def _cast(value: str | None, kind: str) -> str:
-    return f"CAST({'NULL' if value is None else repr(value)} AS {kind})"
+def _changed(rule: str, types: tuple[str, str], *sides: Sequence[str | None]) -> Case:
+    a, b = (
+        tuple(f"CAST({'NULL' if each is None else repr(each)} AS {kind})" for each in cells)
+        for kind, cells in zip(types, sides, strict=True)
+    )
+    return a, b, False, rule
 
 
-_CHANGED: tuple[Case, ...] = tuple(
-    (_cast(one, types[0]), _cast(other, types[1]), number < len(a), rule)
-    for rule, types, a, b in _CHANGES
-    for number, (one, other) in enumerate(zip(a, b, strict=True), 1)
-)
-_AT = "TIMESTAMP_NS '2024-01-01 10:00"
-_NANOSECONDS: tuple[Case, ...] = (
-    (f"{_AT}:00.000000001'", f"{_AT}:01.000000001'", True, "shift=1s"),
-    ("TIMESTAMP_NS 'infinity'", "TIMESTAMP_NS 'infinity'", True, "shift=1s"),
-    (f"{_AT}:00'", f"{_AT}:00'", False, "shift=1s"),
+_CHANGED = tuple(_changed(*each) for each in _CHANGES)
+_ENDS = (f"{WINTER}.000000001", "2024-01-01 10:00:01.000000001")
+_NANOSECONDS = _changed(
+    "shift=1s", ("TIMESTAMP_NS", "TIMESTAMP_NS"), *([end, "infinity", WINTER] for end in _ENDS)
 )
 
 CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
@@ -320,7 +320,7 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("5::VARIANT", "'5'::VARIANT", False),
         ("5::VARIANT", "5::BIGINT::VARIANT", True),
         *_CHANGED,
-        *_NANOSECONDS,
+        _NANOSECONDS,
     ),
     ("csv", "postgres"): (
         ("t", "true", True),

@@ -5,6 +5,7 @@ All cells of a pair of engines are columns of one row, which is compared both wa
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
-from tests.skillian.data.tables.edge_cases import CASES
+from tests.skillian.data.tables.edge_cases import CASES, Cells
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database as PostgresDatabase
 
@@ -22,33 +23,38 @@ from skillian.data.declare.rules import Rule, Rules
 from skillian.data.tables.types import cell_type
 from skillian.errors import InvalidInputError
 
+UTC = "SET TimeZone = 'UTC'"
 SUSPICIOUS = "allow_suspicious_low_cardinality_types = 1"
 STAYS_TEXT = "cast_string_to_variant_use_inference = 0, cast_string_to_dynamic_use_inference = 0"
 
 
-def put(store: Store, folder: Path, engine: str, name: str, cells: Sequence[str]) -> str:
-    """Store a row of cells in a table of this name; returns the table's address."""
-    typed = [cell.partition(" | ") for cell in cells]
+def put(store: Store, folder: Path, engine: str, name: str, columns: Sequence[Cells]) -> str:
+    """Store a row of cells, or several, in a table of this name; returns the table's address."""
+    rows = [*zip_longest(*((each,) if isinstance(each, str) else each for each in columns))]
+    typed = [cell.partition(" | ") for cell in rows[0]]
     kinds = ", ".join(f"v{n} {kind}" for n, (kind, *_) in enumerate(typed))
     create = f"CREATE TABLE {name} (k INT, {kinds})"
-    row = ", ".join(["1", *(value for *_, value in typed)])
-    insert = f"INSERT INTO {name} VALUES ({row})"  # noqa: S608 - ours
-    select = ", ".join(["SELECT 1 AS k", *(f"{cell} AS v{n}" for n, cell in enumerate(cells))])
+    values = ", ".join(["1", *(value for *_, value in typed)])
+    insert = f"INSERT INTO {name} VALUES ({values})"  # noqa: S608 - ours
+    script: list[str] = []
+    for k, row in enumerate(rows, 1):
+        cells = (f"{cell or 'NULL'} AS v{n}" for n, cell in enumerate(row))
+        start = f"INSERT INTO {name}" if script else f"CREATE TABLE {name} AS"
+        script.append(f"{start} SELECT {k} AS k, {', '.join(cells)}")
     file = folder / f"{name}.{engine}"
     match engine:
         case "csv":
-            names = ",".join(["k", *(f"v{n}" for n in range(len(cells)))])
-            file.write_text(f"{names}\n1,{','.join(cells)}\n", encoding="utf-8")
+            names = ",".join(["k", *(f"v{n}" for n in range(len(columns)))])
+            file.write_text(f"{names}\n1,{','.join(rows[0])}\n", encoding="utf-8")
             return str(file)
         case "clickhouse":
             engined = f"{create} ENGINE = MergeTree ORDER BY tuple() SETTINGS {SUSPICIOUS}"
-            selected = f"INSERT INTO {name} SELECT {row} SETTINGS {STAYS_TEXT}"
+            selected = f"INSERT INTO {name} SELECT {values} SETTINGS {STAYS_TEXT}"
             return f"{in_clickhouse(engined, selected)}#{name}"
         case "duckdb":
-            zone = "SET TimeZone = 'UTC'"
-            return f"{store(f'duckdb {name}', zone, f'CREATE TABLE {name} AS {select}')}#{name}"
+            return f"{store(f'duckdb {name}', UTC, *script)}#{name}"
         case "postgres":
-            return f"{store(engine, f'CREATE TABLE {name} AS {select}')}#{name}"
+            return f"{store(engine, *script)}#{name}"
         case _:
             place = engine if engine == "mysql" else f"{engine} {name}"
             return f"{store(place, create, insert)}#{name}"
@@ -140,7 +146,7 @@ def test_floats_meet_decimals_in_a_key_and_without_one(store: Store, question: A
 
 
 # The cells, what is shown of them, and their gap.
-SHOWN = (
+SHOWN: tuple[tuple[str, str, tuple[str, str], str], ...] = (
     ("0.1::FLOAT", "0.2::FLOAT", ("0.1", "0.2"), "0.1"),
     ("1e-7::FLOAT", "100::FLOAT", ("1e-07", "100.0"), "99.9999999"),
     ("16777216::FLOAT", "0::FLOAT", ("16777216.0", "0.0"), "16777216"),
@@ -151,13 +157,12 @@ SHOWN = (
 )
 
 
-def test_what_is_shown_of_floats(store: Store) -> None:
-    a, b = (", ".join(f"{case[side]} AS v{n}" for n, case in enumerate(SHOWN)) for side in (0, 1))
-    made = (
-        f"CREATE TABLE {name} AS SELECT 1 AS k, {cells}" for name, cells in (("a", a), ("b", b))
+def test_what_is_shown_of_floats(store: Store, tmp_path: Path) -> None:
+    a, b = (
+        put(store, tmp_path, "duckdb", name, cells)
+        for name, cells in (("a", [case[0] for case in SHOWN]), ("b", [case[1] for case in SHOWN]))
     )
-    url = store("duckdb", *made)
-    columns = compared(f"{url}#a", f"{url}#b", key=("k",)).columns
+    columns = compared(a, b, key=("k",)).columns
     for column, case in zip(columns, SHOWN, strict=True):
         assert [(each.a, each.b) for each in column.pairs] == [case[2]]
         assert column.largest_gap == Decimal(case[3])
