@@ -30,7 +30,6 @@ from skillian.connectors.postgres.copy_rows import (
     for_driver,
     next_rows,
 )
-from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
 from skillian.connectors.servers import CannotConnectError, StateSession
 
@@ -91,11 +90,7 @@ class PostgresSession(StateSession):
         """The columns of a SELECT without parameters, without running it."""
         text = for_driver(statement, {})
         with self._transaction() as connection:
-            columns = described(connection, text, {})
-            if any(kind.sql == "numeric" for _, kind in columns):
-                tables = [table for table in _catalog(connection) if table.is_readable]
-                columns = with_scales(columns, output_scales(statement, tables))
-        return columns_by_name(columns)
+            return columns_by_name(described(connection, text, {}))
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
