@@ -19,6 +19,7 @@ from skillian.connectors.base import ColumnType
 from skillian.connectors.dialects import call
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
+from skillian.data.query.dimensions import UNSCALED
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.unfit import is_empty, not_numbers
 from skillian.data.sql.values import fetch_tree
@@ -178,7 +179,7 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
     if dialect in _BIGINT_SUMS and term.type.sql == "bigint":
         return replace(term, value=sql.decimal(term.value, 0))
     is_float = term.type.kind == "float" and dialect in floats.EXACT
-    if is_float or (term.type.sql == "numeric" and dialect == "postgres"):  # of any scale
+    if is_float or term.type.sql == UNSCALED:
         return await _decimal_of(source, term, where)
     if term.type.kind == "text" and await is_empty(source, term.value):
         return replace(

@@ -286,10 +286,17 @@ async def test_a_sum_of_numbers_without_a_scale_has_all_of_their_digits(
         (NULL, 3, 1e20, 'NaN');
     """)
     measures = {name: Measure(expression=name, aggregation="sum") for name in SUMS}
-    dimensions = {"rate": Dimension(column="rate")}
+    dimensions = {
+        "exact": Dimension(column="free", type="decimal(38,4)"),
+        "whole": Dimension(column="free", type="integer"),
+    }
     source = Source(connection="books", table="ledger", dimensions=dimensions, measures=measures)
     registry = registry_of({"books": postgres_database.url}, {"ledger": source}, FOLDER)
     async with Connections(registry) as connections:
         engine = QueryEngine(Binder(registry, connections))
         result = await engine.query("ledger", measures=[*SUMS])
         assert [str(each) for each in result.rows[0]] == [str(each) for each in SUMS.values()]
+        keys = await engine.query("ledger", ["exact"])
+        assert [str(key) for (key,) in keys.rows] == ["0.0625", "3.5000", f"{10**20}.0000"]
+        with pytest.raises(QueryError, match="is not BIGINT"):
+            await engine.query("ledger", ["whole"])
