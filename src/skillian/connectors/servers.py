@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from threading import Thread
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
@@ -24,7 +26,7 @@ from skillian.connectors.base import (
     Table,
     table_within_budget,
 )
-from skillian.errors import QueryError
+from skillian.errors import QueryError, UnavailableError
 from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
@@ -131,6 +133,10 @@ class ServerConnector(ABC, Generic[S]):
     """What its sessions raise, besides `QueryError`."""
     keeps_time: ClassVar[bool] = False
     """Whether the limit of time is kept here, and not by the server."""
+    form: ClassVar[str]
+    """The form of its URLs, for messages."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """What a URL may have after a `?`, each with an example of its value, or `FILE`."""
 
     def __init__(
         self,
@@ -149,6 +155,32 @@ class ServerConnector(ABC, Generic[S]):
         self._busy: set[S] = set()
         # The holder of a state also runs statements outside of it, which need connections.
         self._states = asyncio.Semaphore(self.connections // 2)
+
+    @classmethod
+    def login_of(cls, name: str, url: str, folder: Path) -> dict[str, Any]:
+        """What `login` makes of the URL of connection `name`; files are relative to `folder`.
+
+        Raises `UnavailableError` for a malformed URL, and for options that it does not take.
+        """
+        values = {name: value for name, _, value in (each.partition("=") for each in cls.options)}
+        with suppress(KeyError, ValueError, OSError):
+            parts = urlsplit(url)
+            options = {
+                name: str(folder / value) if values[name] == "FILE" else value
+                for name, value in parse_qsl(parts.query, strict_parsing=bool(parts.query))
+            }
+            return cls.login(parts, options)
+        after = f"; after a ? it may have {', '.join(cls.options)}" if values else ""
+        raise UnavailableError(f"connection {name!r}: its URL is not {cls.form}{after}")
+
+    @classmethod
+    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
+        """The driver's arguments for a URL; by default its options.
+
+        Raises `KeyError`, `ValueError` or `OSError` for a malformed URL.
+        """
+        del parts
+        return dict(options)
 
     @abstractmethod
     async def catalog(self) -> tuple[Table, ...]:
@@ -231,6 +263,13 @@ class ServerConnector(ABC, Generic[S]):
                 f"connection {self._name!r}: all {self.connections} of its connections are busy;"
                 " try again later"
             ) from None
+
+
+def decoded(text: str | None) -> str:
+    """A part of a URL without its percent-encoding; raises `ValueError` if it is missing."""
+    if not text:
+        raise ValueError
+    return unquote(text)
 
 
 class StateSession(Session):

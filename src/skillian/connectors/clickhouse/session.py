@@ -70,13 +70,12 @@ class ClickHouseServer:
     """Connects with the first statement; all methods may be called from any thread.
 
     Args:
-        login: The driver's arguments for a connection.
-        timezone: The zone of a time without one of its own.
+        login: The driver's arguments for a connection, and the `timezone` of a time without one.
     """
 
-    def __init__(self, login: Mapping[str, Any], timezone: str) -> None:
-        self._login = login
-        self.timezone = timezone
+    def __init__(self, login: Mapping[str, Any]) -> None:
+        self._login = dict(login)
+        self.timezone = str(self._login.pop("timezone"))
         self._lock = Lock()
         self._client: Any = None
 

@@ -1,13 +1,11 @@
 """A `Connector` over a DB-API module: what all vendors have in common."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from sqlglot import exp
 
@@ -25,7 +23,7 @@ from skillian.connectors.base import (
 from skillian.connectors.dbapi.rows import batches, column_type
 from skillian.connectors.dialects import single_query
 from skillian.connectors.servers import ServerConnector, Session
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import QueryError
 
 _PIECES = re.compile(
     r"""'(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`]++|``)*+`? | \[[^\]]*+\]?
@@ -54,10 +52,6 @@ class DBAPIConnector(ServerConnector["DBAPISession"]):
     connections = 4
     keeps_time = True
 
-    form: ClassVar[str]
-    """The form of its URLs, for messages."""
-    options: ClassVar[frozenset[str]] = frozenset()
-    """What a URL may have after a `?`."""
     driver: ClassVar[str]
     """The driver's module."""
     paramstyle: ClassVar[str]
@@ -82,29 +76,14 @@ class DBAPIConnector(ServerConnector["DBAPISession"]):
         self.failures = (*errors, OSError, RuntimeError, ValueError)
 
     @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - no path in it
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
         """The connector for a URL of the form `form`.
 
         Raises `UnavailableError` for a malformed URL, and `ModuleNotFoundError` without its driver.
         """
-        try:
-            parts = urlsplit(url)
-            options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-            if not options.keys() <= cls.options:
-                raise ValueError  # noqa: TRY301 - as for the other faults of a URL
-            login = cls.login(parts, options)
-        except ValueError:
-            after = f"; after a ? it may have {', '.join(sorted(cls.options))}"
-            raise UnavailableError(
-                f"connection {name!r}: its URL is not {cls.form}{after if cls.options else ''}"
-            ) from None
+        login = cls.login_of(name, url, folder)
         module: Any = import_module(cls.driver)
         return cls(lambda: cls.connect(module, login), name, errors=cls.errors(module))
-
-    @classmethod
-    @abstractmethod
-    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """The driver's arguments; raises `ValueError` for a malformed URL."""
 
     @classmethod
     def connect(cls, module: Any, login: Mapping[str, Any]) -> Any:
@@ -261,10 +240,3 @@ def _explained(name: str, error: Exception, _: float) -> QueryError:
     """The driver's message on one line, and without addresses."""
     text = _PRIVATE.sub("…", str(error).partition("\n")[0])
     return QueryError(f"connection {name!r}: {text}")
-
-
-def decoded(text: str | None) -> str:
-    """A part of a URL without its percent-encoding; raises `ValueError` if it is missing."""
-    if not text:
-        raise ValueError
-    return unquote(text)
