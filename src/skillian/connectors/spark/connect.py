@@ -17,11 +17,9 @@ from typing import Any, Self
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from skillian.connectors import base
 from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
     ArrowBatch,
-    ArrowTable,
     ColumnType,
     Table,
     UnreadableColumns,
@@ -171,7 +169,6 @@ class SparkStatement(Session):
         self._known: Any = None
         self._rows: Iterator[ArrowBatch] = iter(())
         self._ended = True
-        self._limit: int | None = None
 
     def session(self) -> Any:
         """The session on the server; what this thread starts there carries the tag."""
@@ -182,15 +179,9 @@ class SparkStatement(Session):
         """The columns of a SELECT without parameters, without running it."""
         return columns(select(self.session(), statement, {}))
 
-    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """The rows of a SELECT, within the budget."""
-        self._limit = base.ROW_BUDGET + 1
-        return super().table(statement, parameters)
-
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and Spark's errors."""
-        frame = select(self.session(), statement, parameters)
-        kinds, numbered = renamed(frame if self._limit is None else frame.limit(self._limit))
+        kinds, numbered = renamed(select(self.session(), statement, parameters))
         self.columns = [*kinds.items()]
         self._rows = typed(_batches(numbered), arrow_schema(self.columns))
         self._ended = False
