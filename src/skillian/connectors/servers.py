@@ -18,7 +18,6 @@ from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     ArrowBatch,
-    ArrowTable,
     Column,
     ColumnType,
     Connector,
@@ -83,7 +82,7 @@ class Session(ABC):
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
 
-    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """The rows of a SELECT, within the budget."""
         self.start(statement, parameters)
         return table_within_budget(iter(self.batch, None), arrow_schema(self.columns))
@@ -190,7 +189,7 @@ class ServerConnector(ABC, Generic[S]):
         """The columns of a SELECT without parameters, without running it."""
         return await self.read(lambda session: session.describe(statement))
 
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """Run one SELECT with named parameters and return its rows, within the budget."""
         return await self.read(lambda session: session.table(statement, parameters))
 

@@ -19,7 +19,6 @@ from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
     ArrowBatch,
-    ArrowTable,
     ColumnType,
     Kind,
     table_within_budget,
@@ -158,10 +157,10 @@ class DuckDBEngine:
             lambda cursor: columns_of(select(cursor, statement, {})), text=statement
         )
 
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """The rows of one SELECT, within the budget."""
 
-        def read(running: RunningStatement) -> ArrowTable:
+        def read(running: RunningStatement) -> ArrowBatch:
             relation = select(running.on(self._cursor(statement)), statement, parameters)
             schema = running.read(relation, _BATCH_ROWS)
             return table_within_budget(iter(running.next_batch, None), schema)
