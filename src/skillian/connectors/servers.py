@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from threading import Thread
@@ -30,6 +30,9 @@ from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
 
+_GRACE_SECONDS = 10.0
+"""How much longer than a statement may run its server may take to say so."""
+
 
 class CannotConnectError(Exception):
     """The server refused the connection; the first argument is the driver's error."""
@@ -48,12 +51,16 @@ class Session(ABC):
     Attributes:
         seconds: How long each of its statements may run.
         columns: The columns of the statement that was started last.
+        rows: Its rows, as they are read from the server.
+        is_ended: Whether the server runs no statement of it any more.
         is_stopped: Whether it was interrupted, and runs nothing more.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.columns: list[Column] = []
+        self.rows: Iterator[ArrowBatch] = iter(())
+        self.is_ended = True
         self.is_stopped = False
         self._killer: Thread | None = None
 
@@ -68,11 +75,14 @@ class Session(ABC):
 
     @abstractmethod
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
-        """Start a SELECT; raises `QueryError` for any other statement."""
+        """Start a SELECT, and set what is known of it; raises `QueryError` for anything else."""
 
-    @abstractmethod
     def batch(self) -> ArrowBatch | None:
         """The next rows of the statement, None after the last."""
+        self.check()
+        batch = next(self.rows, None)
+        self.is_ended = self.is_ended or batch is None
+        return batch
 
     @abstractmethod
     def kill(self) -> None:
@@ -243,10 +253,19 @@ class ServerConnector(ABC, Generic[S]):
                 self._free.release()
 
     async def work(self, session: S, work: Callable[[], T]) -> T:
-        """What `work` returns, run in a thread; raises `QueryError` for what the server refuses."""
+        """What `work` returns, run in a thread.
+
+        Raises `QueryError` for what the server refuses, and if it does not answer in time.
+        """
         seconds = session.seconds if self.keeps_time else None
         try:
-            return await self._calls.run(work, session.interrupt, seconds)
+            async with asyncio.timeout(session.seconds + _GRACE_SECONDS):
+                return await self._calls.run(work, session.interrupt, seconds)
+        except TimeoutError:
+            raise QueryError(
+                f"connection {self._name!r}: the server does not answer; check that it runs, and"
+                " the network"
+            ) from None
         except StoppedError:
             raise QueryError(f"connection {self._name!r}: the statement was stopped") from None
         except self.failures as error:

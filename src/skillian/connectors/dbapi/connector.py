@@ -1,7 +1,7 @@
 """A `Connector` over a DB-API module: what all vendors have in common."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from skillian.connectors.base import (
     TIMEOUT_SECONDS,
-    ArrowBatch,
     Column,
     ColumnType,
     Declaration,
@@ -172,13 +171,11 @@ class DBAPISession(Session):
         self._connect = connect
         self._connection: Any = None
         self._cursor: Any = None
-        self._rows: Iterator[ArrowBatch] = iter(())
-        self._ended = False
 
     @property
     def is_usable(self) -> bool:
         """Whether all rows of its statement were read."""
-        return self._ended and not self.is_stopped
+        return self.is_ended and not self.is_stopped
 
     def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT without parameters, without reading its rows."""
@@ -191,19 +188,12 @@ class DBAPISession(Session):
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
         cursor = self._executed(*self._connector.bound(statement, parameters))
         self.columns = self._connector.columns(cursor)
-        self._rows = batches(cursor, self.columns)
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows of its statement, None after the last."""
-        self.check()
-        batch = next(self._rows, None)
-        self._ended = batch is None
-        return batch
+        self.rows = batches(cursor, self.columns)
 
     def all_rows(self, statement: str) -> list[Sequence[Any]]:
         """The rows of a statement of ours, in the driver's values."""
         rows: list[Sequence[Any]] = self._executed(statement, None).fetchall()
-        self._ended = True
+        self.is_ended = True
         return rows
 
     def kill(self) -> None:
@@ -215,14 +205,14 @@ class DBAPISession(Session):
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
         self.wait_for_kill()
-        if not self._ended:
+        if not self.is_ended:
             self.kill()
         if self._connection is not None:
             with suppress(Exception):  # it may be broken
                 self._connection.close()
 
     def _executed(self, statement: str, values: Any) -> Any:
-        self._ended = False
+        self.is_ended = False
         if self._connection is None:
             self._connection = self._connect()
             for setting in self._connector.settings:

@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from skillian.connectors.arrow import arrow_schema, empty_batch
 from skillian.connectors.base import (
     ArrowBatch,
     ColumnType,
@@ -66,7 +67,6 @@ class PostgresSession(StateSession):
         self._conninfo = conninfo
         self._connection: Connection | None = None
         self._holds_state = False
-        self._rows: Generator[ArrowBatch | None] | None = None
         self._killed = 0.0
 
     @property
@@ -94,19 +94,14 @@ class PostgresSession(StateSession):
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
-        self._rows = self._run(for_driver(statement, parameters), parameters)
-        next(self._rows)
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows, None after the last."""
-        self.check()
-        return None if self._rows is None else next(self._rows, None)
+        self.rows = self._run(for_driver(statement, parameters), parameters)
+        next(self.rows)
 
     def end_statement(self) -> None:
         """Have the server stop a running statement, and end its transaction."""
-        if self._rows is not None:
+        if isinstance(self.rows, Generator):
             with suppress(psycopg.Error):
-                self._rows.close()
+                self.rows.close()
 
     def kill(self) -> None:
         """Have the server stop the statement; later, disconnect from one that does not answer."""
@@ -130,14 +125,14 @@ class PostgresSession(StateSession):
         if self._connection is not None:
             self._connection.close()
 
-    def _run(self, text: bytes, parameters: Mapping[str, object]) -> Generator[ArrowBatch | None]:
-        """Yield None once the statement runs, and then its rows; closing it stops the statement."""
+    def _run(self, text: bytes, parameters: Mapping[str, object]) -> Generator[ArrowBatch]:
+        """Yield no rows once the statement runs, and then its rows; closing it stops it."""
         with self._transaction() as connection:
             self.columns = described(connection, text, parameters)
             parser = Parser(self.columns)
             copy = b"COPY (\n" + text + b"\n) TO STDOUT (FORMAT csv)"
             with connection.cursor().copy(copy, parameters or None):
-                yield None
+                yield empty_batch(arrow_schema(self.columns))
                 ended = False
                 while not ended:
                     rows, ended = connection.wait(next_rows(connection.pgconn))

@@ -167,8 +167,6 @@ class SparkStatement(Session):
         self._opened = opened
         self._tag = tag
         self._known: Any = None
-        self._rows: Iterator[ArrowBatch] = iter(())
-        self._ended = True
 
     def session(self) -> Any:
         """The session on the server; what this thread starts there carries the tag."""
@@ -183,16 +181,13 @@ class SparkStatement(Session):
         """Start a SELECT; raises `QueryError` for any other statement, and Spark's errors."""
         kinds, numbered = renamed(select(self.session(), statement, parameters))
         self.columns = [*kinds.items()]
-        self._rows = typed(_batches(numbered), arrow_schema(self.columns))
-        self._ended = False
+        self.rows = typed(_batches(numbered), arrow_schema(self.columns))
+        self.is_ended = False
 
     def batch(self) -> ArrowBatch | None:
         """The next rows, as the server sends them, None after the last."""
-        self.check()
         self.session()
-        batch = next(self._rows, None)
-        self._ended = batch is None
-        return batch
+        return super().batch()
 
     def kill(self) -> None:
         """Have the server stop the statement, if it can be reached."""
@@ -202,9 +197,9 @@ class SparkStatement(Session):
 
     def stop(self) -> None:
         """Have the server stop it, if it still runs."""
-        if not self._ended:
+        if not self.is_ended:
             self.kill()
-            self._ended = True
+            self.is_ended = True
 
 
 def _table(session: Any, database: str, name: str) -> Table:

@@ -12,8 +12,8 @@ from tests.skillian.connectors.databases import NEVER, of_postgres
 from tests.support.postgres import FOLDER, PASSWORD, Database, rows_of
 from tests.support.waits import soon
 
+from skillian.connectors import servers
 from skillian.connectors.dialects import compile_sql
-from skillian.connectors.postgres import connector as connector_module
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data import sql
 from skillian.data.declare.definitions import Dimension, Measure, Source
@@ -218,7 +218,7 @@ async def test_a_server_that_has_stopped_answering_is_given_up(
     os.kill(row["pid"], signal.SIGSTOP)
     try:
         with monkeypatch.context() as impatient:
-            impatient.setattr(connector_module, "_GRACE_SECONDS", -29.9)
+            impatient.setattr(servers, "_GRACE_SECONDS", -29.9)
             with pytest.raises(QueryError, match="the server does not answer"):
                 await postgres_connector.run("SELECT 1", {})
     finally:
