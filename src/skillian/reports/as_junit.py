@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from skillian.data.results.groups import Difference, MeasureSummary
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
-from skillian.reports.outcome import Compared, Failed, Outcome, TableMissing
+from skillian.reports.outcome import Compared, Failed, Outcome
 from skillian.reports.words import counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
@@ -72,7 +72,7 @@ def add_suite(
 
 def _cases(outcome: Outcome) -> Iterator[_Case]:
     """The name of each case, with its failure or error."""
-    if isinstance(outcome, TableMissing):
+    if isinstance(outcome, Failed) and outcome.verdict == "findings":
         yield "the table is on both sides", problem_of("failure", "table", outcome.reason)
     elif isinstance(outcome, Failed) or outcome.reason:
         yield "comparison", problem_of("error", "could not compare", outcome.reason or "")
