@@ -84,7 +84,15 @@ class PostgresSession(StateSession):
     def catalog(self) -> tuple[Table, ...]:
         """All relations; those of the default schema first."""
         with self._transaction() as connection:
-            return _catalog(connection)
+            rows: Any = connection.execute(CATALOG).fetchall()
+        columns = (
+            (
+                *(schema, table, column, column_type(*kind) if readable else None),
+                Declaration(declared, nullable, collation or "", key or 0),
+            )
+            for schema, table, column, *kind, declared, nullable, collation, key, readable in rows
+        )
+        return tables_of("postgres", columns)
 
     def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT without parameters, without running it."""
@@ -172,17 +180,3 @@ class PostgresSession(StateSession):
         self.check()
         self._connection.execute(begin)
         return self._connection
-
-
-def _catalog(connection: Connection) -> tuple[Table, ...]:
-    rows: Any = connection.execute(CATALOG).fetchall()
-    return tables_of(
-        "postgres",
-        (
-            (
-                *(schema, table, column, column_type(*kind) if readable else None),
-                Declaration(declared, nullable, collation or "", key or 0),
-            )
-            for schema, table, column, *kind, declared, nullable, collation, key, readable in rows
-        ),
-    )
