@@ -25,7 +25,7 @@ from skillian.connectors.base import (
     Table,
     table_within_budget,
 )
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import QueryError, UnavailableError, too_slow
 from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
@@ -126,8 +126,7 @@ class ServerConnector(ABC, Generic[S]):
         timeout: How many seconds a statement may run.
         new_session: Returns a session whose statements may run so many seconds; its first
             statement connects.
-        explain: What one of `failures` says of a statement, by the name of the connection and the
-            limit of time.
+        explain: What one of `failures` says of a statement; None if it ran too long.
     """
 
     keeps_catalog = False
@@ -152,7 +151,7 @@ class ServerConnector(ABC, Generic[S]):
         name: str,
         timeout: float,
         new_session: Callable[[float], S],
-        explain: Callable[[str, Exception, float], QueryError],
+        explain: Callable[[Exception], str | None],
     ) -> None:
         self._name = name
         self._timeout = timeout
@@ -269,7 +268,10 @@ class ServerConnector(ABC, Generic[S]):
         except StoppedError:
             raise QueryError(f"connection {self._name!r}: the statement was stopped") from None
         except self.failures as error:
-            raise self._explain(self._name, error, session.seconds) from None
+            reason = self._explain(error)
+            if reason is None:
+                raise too_slow(session.seconds) from None
+            raise QueryError(f"connection {self._name!r}: {reason}") from None
 
     async def _wait_for_free(self, seconds: float) -> None:
         patience = None if self.patience is None else min(seconds, self.patience)

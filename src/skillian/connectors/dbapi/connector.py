@@ -226,7 +226,6 @@ class DBAPISession(Session):
         return self._cursor
 
 
-def _explained(name: str, error: Exception, _: float) -> QueryError:
+def _explained(error: Exception) -> str:
     """The driver's message on one line, and without addresses."""
-    text = _PRIVATE.sub("…", str(error).partition("\n")[0])
-    return QueryError(f"connection {name!r}: {text}")
+    return _PRIVATE.sub("…", str(error).partition("\n")[0])

@@ -34,7 +34,7 @@ from skillian.connectors.spark.rows import (
     table_of,
     typed,
 )
-from skillian.errors import QueryError, UnavailableError, missing_extra
+from skillian.errors import UnavailableError, missing_extra
 
 # gRPC would write its log to standard error; its errors say the same.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -211,9 +211,8 @@ def _table(session: Any, database: str, name: str) -> Table:
         return Table(database, name, UnreadableColumns(reason), {}, "spark")
 
 
-def _explained(name: str, error: Exception, _: float) -> QueryError:
-    reason = plain(error) or "the server does not answer; check its address, token and use_ssl"
-    return QueryError(f"connection {name!r}: {reason}")
+def _explained(error: Exception) -> str:
+    return plain(error) or "the server does not answer; check its address, token and use_ssl"
 
 
 def _batches(frame: Any) -> Iterator[Any]:

@@ -95,8 +95,7 @@ EXPLAINED = {
 
 def test_an_error_says_what_helps_and_no_path() -> None:
     for raw, words in EXPLAINED.items():
-        said = str(explained("b", StatementError(raw), 1))
-        assert said.startswith("connection 'b': ")
+        said = explained(StatementError(raw)) or ""
         assert words in said
         assert not [each for each in ("/a/b", "(version", "DB::") if each in said]
 
