@@ -18,7 +18,7 @@ import psycopg
 import pymysql
 from tests.support.clickhouse import in_clickhouse
 
-from skillian.connectors.mysql.connector import login_of
+from skillian.connectors.mysql.connector import MySQLConnector
 
 DUCKDB = {
     "text": "VARCHAR",
@@ -165,7 +165,7 @@ def in_postgres(url: str) -> ServerPlace:
 
 
 def in_mysql(url: str) -> ServerPlace:
-    login = login_of(url, Path.cwd())
+    login = MySQLConnector.login_of("x", url, Path.cwd())
     connection = pymysql.connect(**login, autocommit=True, charset="utf8mb4")
     return ServerPlace(url, connection, MYSQL, "`")
 

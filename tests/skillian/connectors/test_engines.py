@@ -34,12 +34,9 @@ def test_schemes_belong_to_one_engine() -> None:
 
 # What is said of URLs.
 MALFORMED = {
-    "its URL names no database": (
-        "mysql://u:secret@host",
-        "mariadb://u:secret@host:3306/?ssl_ca=x",
-    ),
     "its URL is not mysql://": (
         *("mysql://u:secret@host:port/db", "mysql://u:secret@host/db?sslmode=off"),
+        *("mysql://u:secret@host", "mariadb://u:secret@host:3306/?ssl_ca=x"),
         "mysql://[::1/db",
     ),
     "its URL is not understood; write": (

@@ -126,18 +126,6 @@ async def test_plain_rows_are_those_of_arrow_or_none(connector: DuckDBConnector)
             ]
 
 
-async def test_a_statement_about_hundreds_of_columns_is_planned_without_what_is_slow() -> None:
-    statement = "SELECT current_setting('disabled_optimizers') AS without"
-    columns = [f"i AS a_column_with_a_long_name_{number:06}" for number in range(6000)]
-    wide = f"{statement}, {', '.join(columns)} FROM range(1) t (i)"
-    workspace = Workspace()
-    texts = (statement, wide, f'FROM "{await workspace.create(wide, {})}"', statement)
-    rows = [batch.to_pylist()[0] for text in texts async for batch in workspace.stream(text, {})]
-    slow = "statistics_propagation,projection_placement"
-    assert [row["without"] for row in rows] == ["", slow, slow, ""]
-    await workspace.aclose()
-
-
 async def test_a_stream_has_more_time_than_a_statement_but_not_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ from tests.support.types_page import PAGE, page
 from skillian.connectors.base import ColumnType, Kind
 from skillian.connectors.clickhouse.types import column_type as clickhouse_type
 from skillian.connectors.duckdb.statement import column_type as duckdb_type
-from skillian.connectors.mysql.connector import login_of
+from skillian.connectors.mysql.connector import MySQLConnector
 from skillian.connectors.mysql.types import column_type as mysql_type
 from skillian.connectors.spark.rows import column_type as spark_type
 from skillian.connectors.sqlite.types import declared_type
@@ -109,7 +109,9 @@ def holds(
         duckdb.connect() as duck,
         psycopg.connect(postgres_database.url, autocommit=True) as postgres,
         pymysql.connect(
-            **login_of(mysql_database.url, Path.cwd()), autocommit=True, charset="utf8mb4"
+            **MySQLConnector.login_of("x", mysql_database.url, Path.cwd()),
+            autocommit=True,
+            charset="utf8mb4",
         ) as mysql,
     ):
         duck.execute("SET TimeZone = 'UTC'")
