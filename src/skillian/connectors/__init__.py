@@ -81,11 +81,15 @@ _BY_DUCKDB = {"dialect": "duckdb", "rules": "duckdb.statement", "extra": "skilli
 """How a DuckDB runs the statements of an engine."""
 ENGINES = (
     _engine(
-        *("ClickHouse", "clickhouse.connector:ClickHouseConnector", "clickhouse_connect"),
+        "ClickHouse",
+        "clickhouse.connector:ClickHouseConnector",
+        "clickhouse_connect",
         is_tried=False,
     ),
     _engine(
-        *("SQL Server", "dbapi.sqlserver:SQLServerConnector", "mssql_python"),
+        "SQL Server",
+        "dbapi.sqlserver:SQLServerConnector",
+        "mssql_python",
         schemes=("mssql",),
         dialect="tsql",
         is_tried=False,
@@ -96,20 +100,26 @@ ENGINES = (
         "BigQuery", "dbapi.bigquery:BigQueryConnector", "google.cloud.bigquery", is_tried=False
     ),
     _engine(
-        *("Databricks", "dbapi.databricks:DatabricksConnector", "databricks"),
+        "Databricks",
+        "dbapi.databricks:DatabricksConnector",
+        "databricks",
         rules="spark.dialect",
         is_tried=False,
     ),
     _engine("DuckDB", "duckdb.connector:DuckDBConnector", "duckdb", **_BY_DUCKDB),
     _engine(
-        *("CSV, Parquet, Excel", "files.connector:FilesConnector", "python_calamine"), **_BY_DUCKDB
+        "CSV, Parquet, Excel", "files.connector:FilesConnector", "python_calamine", **_BY_DUCKDB
     ),
     _engine(
-        *("MySQL, MariaDB", "mysql.connector:MySQLConnector", "pymysql"),
+        "MySQL, MariaDB",
+        "mysql.connector:MySQLConnector",
+        "pymysql",
         schemes=("mysql", "mariadb"),
     ),
     _engine(
-        *("PostgreSQL", "postgres.connector:PostgresConnector", "psycopg"),
+        "PostgreSQL",
+        "postgres.connector:PostgresConnector",
+        "psycopg",
         schemes=("postgresql", "postgres"),
     ),
     _engine("Spark", "spark.connect:SparkConnectConnector", "pyspark", schemes=("sc",)),

@@ -382,8 +382,14 @@ def _tracked(row: Row[Any]) -> Tracked:
 def _past(rows: Any) -> tuple[PastRun, ...]:
     return tuple(
         PastRun(
-            *(row.comparison, row.at, row.verdict, row.findings, row.new),
-            *(row.findings - row.new - row.known, row.known, row.fixed),
+            comparison=row.comparison,
+            at=row.at,
+            verdict=row.verdict,
+            findings=row.findings,
+            new=row.new,
+            open=row.findings - row.new - row.known,
+            known=row.known,
+            fixed=row.fixed,
         )
         for row in rows
     )
