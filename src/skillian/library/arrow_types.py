@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
 from typing import Any
 
 from skillian.connectors.arrow import arrow
+from skillian.connectors.arrow_fields import extension_of, fields_of, parts_of
 from skillian.connectors.base import MAX_DIGITS
 from skillian.errors import quoted
 from skillian.library.objects import reason_of
-
-# DuckDB has them itself, or they name a type of a database, whose values say all.
-_KNOWN = frozenset({"arrow.json", "arrow.uuid", "arrow.bool8", "arrow.opaque"})
 
 
 def check_field(field: Any) -> None:
@@ -20,16 +17,16 @@ def check_field(field: Any) -> None:
     Raises:
         ArrowInvalid: With the name of the column.
     """
-    for part in _parts(field):
+    for part in parts_of(field):
         if "\0" in part.name:
             raise arrow.ArrowInvalid(f"the name {quoted(part.name)} holds a NUL")
-        extension = _extension(part)
+        extension = extension_of(part)
         if extension:
             raise arrow.ArrowInvalid(
                 f"column {field.name!r} is {extension}, of which only the values would be compared"
             )
         if arrow.types.is_struct(part.type):
-            names = [each.name for each in _children(part)]
+            names = [each.name for each in fields_of(part)]
             if len({*map(str.casefold, names)}) < len(names):
                 raise arrow.ArrowInvalid(
                     f"column {field.name!r}: its fields {', '.join(names)} differ only in case"
@@ -52,34 +49,6 @@ def with_type_read(field: Any, column: Any) -> Any:
     if _has_nanoseconds(column):
         raise arrow.ArrowInvalid(f"column {field.name!r}: durations have nanoseconds")
     return None
-
-
-def _parts(field: Any) -> Generator[Any]:
-    """A field and all that its type is made of."""
-    yield field
-    for each in _children(field):
-        yield from _parts(each)
-
-
-def _children(field: Any) -> list[Any]:
-    kind = field.type
-    if arrow.types.is_struct(kind) or arrow.types.is_union(kind):
-        return [kind.field(position) for position in range(kind.num_fields)]
-    names = ("key_field", "item_field") if arrow.types.is_map(kind) else ("value_field",)
-    fields = [getattr(kind, name) for name in names if hasattr(kind, name)]
-    if not fields and hasattr(kind, "value_type"):  # of categories, of runs
-        return [arrow.field(field.name, kind.value_type)]
-    return fields
-
-
-def _extension(field: Any) -> str:
-    """An extension type with parameters, such as the unit of a period; empty for another."""
-    if isinstance(field.type, arrow.BaseExtensionType):
-        return "" if field.type.extension_name in _KNOWN else str(field.type)
-    metadata: Mapping[bytes, bytes] = field.metadata or {}
-    name = metadata.get(b"ARROW:extension:name", b"").decode()
-    has_parameters = metadata.get(b"ARROW:extension:metadata") or name == "arrow.parquet.variant"
-    return name if has_parameters and name not in _KNOWN else ""
 
 
 def _type_read(kind: Any) -> Any:

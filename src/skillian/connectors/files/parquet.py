@@ -1,5 +1,6 @@
 """Parquet files: what they say of themselves, and how their rows are read."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ INFERRED = {"skillian.inferred": "true"}
 """The metadata of a Parquet file whose types were guessed from the values of another file."""
 
 
+_DURATION = 18
+"""The number of this type in `Schema.fbs` of Arrow: a schema without this byte has none."""
+
+
 def parquet_select(path: Path) -> exp.Select:
     """The SELECT of a file's rows."""
     own = exp.EQ(this=exp.var("hive_partitioning"), expression=exp.false())
@@ -27,7 +32,11 @@ def unread_columns(cursor: Cursor, path: Path) -> dict[str, str]:
     stated = _stated(
         cursor, path, "PARQUET_SCHEMA", "name precision scale converted_type num_children"
     )
-    reasons: dict[str, str] = {}
+    reasons = {
+        column: f"it is {meaning}, of which only the values would be read; write it as a number or"
+        " a text"
+        for column, meaning in _meanings_lost(cursor, path).items()
+    }
     column, parts = "", 0
     for name, precision, scale, kind, children in stated[1:]:  # each before its parts
         column, parts = (name, 1) if parts == 0 else (column, parts)
@@ -43,6 +52,21 @@ def unread_columns(cursor: Cursor, path: Path) -> dict[str, str]:
                 " as text"
             )
     return reasons
+
+
+def _meanings_lost(cursor: Cursor, path: Path) -> dict[str, str]:
+    """The columns with a type of Arrow that DuckDB does not see, such as a duration."""
+    for key, value in _stated(cursor, path, "PARQUET_KV_METADATA", "key value"):
+        if bytes(key) == b"ARROW:schema":
+            try:
+                stated = base64.b64decode(value)
+            except ValueError:
+                return {}
+            if _DURATION in stated or b"ARROW:extension" in stated:
+                from skillian.connectors.arrow_fields import meanings_lost  # noqa: PLC0415
+
+                return meanings_lost(stated)
+    return {}
 
 
 def _is_in_range(cursor: Cursor, path: Path, column: str) -> bool:

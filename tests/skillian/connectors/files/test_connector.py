@@ -7,6 +7,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -189,6 +190,25 @@ async def test_a_parquet_file_can_say_that_its_types_were_guessed(
         *(("a.csv", True, "files"), ("guessed.parquet", True, "files")),
         ("stated.parquet", False, "files"),
     ]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2], pa.duration("ms")),
+        pa.array([[1], [2]], pa.list_(pa.duration("us"))),
+        pa.array(pd.PeriodIndex(["2024-01", "2024-02"], freq="M")),
+    ],
+    ids=["durations", "lists of durations", "periods of pandas"],
+)
+async def test_numbers_in_parquet_whose_unit_duckdb_does_not_read_are_not_read(
+    files: FilesConnector, folder: Path, column: Any
+) -> None:
+    rows = pa.table({"id": [1, 2], "v": column})
+    pq.write_table(rows, folder / "p.parquet")
+    (table,) = [each for each in await files.catalog() if each.name == "p.parquet"]
+    assert [*table.columns] == ["id"]
+    assert "of which only the values would be read" in table.declared["v"].unreadable
 
 
 async def test_one_connector_reads_several_files(tmp_path: Path) -> None:
