@@ -7,7 +7,7 @@ instead of an error that a password is wrong, and it cannot cancel the statement
 import logging
 import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from socket import SHUT_RDWR, socket
 from typing import Any
@@ -107,9 +107,10 @@ class PostgresSession(StateSession):
 
     def end_statement(self) -> None:
         """Have the server stop a running statement, and end its transaction."""
-        if isinstance(self.rows, Generator):
+        close: Callable[[], None] | None = getattr(self.rows, "close", None)
+        if close is not None:
             with suppress(psycopg.Error):
-                self.rows.close()
+                close()
 
     def kill(self) -> None:
         """Have the server stop the statement; later, disconnect from one that does not answer."""
