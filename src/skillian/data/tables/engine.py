@@ -205,8 +205,7 @@ class TableEngine:
             if keep is not None:
                 from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
 
-                rows = staged.stage, staged.table, staged.plan, staged.lone
-                await keep(DifferingRows(*rows))
+                await keep(DifferingRows(staged.stage, staged.table, staged.plan))
             return result
 
     async def check(self, question: SavedComparison) -> None:
