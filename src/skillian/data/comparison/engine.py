@@ -238,6 +238,8 @@ class MeasureEngine:
                 align_on=plan.align_on,
                 filters=plan.a.where,
                 thresholds=limits,
+                place="workspace" if place.tables else "database",
+                dialect=place.engine.dialect,
             ),
             schema=schema.where_values_fit(() if summary.classes.missing_in_b else plan.align_on),
         )
