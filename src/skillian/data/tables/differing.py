@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import call
-from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import (
     ROW_ID,
@@ -31,7 +30,8 @@ from skillian.data.sql.values import Record, fetch
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
-from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
+from skillian.data.tables.place import StagedDifferences
+from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B
 from skillian.data.tables.types import ANY_DECIMAL, decimals_of, lengths_of, types_of
 from skillian.data.tables.why.results import Why
 
@@ -114,10 +114,10 @@ class DifferingRows:
 
     subject: ClassVar = ROWS
 
-    def __init__(self, workspace: Workspace, table: str, plan: TablePlan) -> None:
-        self.table = table
-        self.workspace = workspace
-        self.plan = plan
+    def __init__(self, staged: StagedDifferences) -> None:
+        self.table = staged.table
+        self.workspace = staged.workspace
+        self.plan = plan = staged.plan
         self.why: Why | None = None
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
@@ -329,10 +329,6 @@ class DifferingRows:
 
 # Infinities are equal, and have no difference.
 _GAP = "TRY(CASE WHEN {a} = {b} THEN 0 ELSE CAST({b} AS {kind}) - CAST({a} AS {kind}) END)"
-
-
-Keep = Callable[[DifferingRows], Awaitable[None]]
-"""Gets the rows that differ; when it returns, they are dropped."""
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -163,7 +163,7 @@ class StagedDifferences:
     """The rows that differ, staged in a table of a workspace."""
 
     plan: TablePlan
-    stage: Workspace
+    workspace: Workspace
     table: str
     proof: Proof
 
@@ -173,10 +173,10 @@ class RowComparison:
 
     Args:
         workspace: Where differences are staged, and both sides unless one database has both.
-        pairs: The columns, those of the key first.
-        keys: How many columns the key has.
         sides: The rows of a and b.
         progress: Gets the name of a source and how many of its rows are staged.
+        pairs: The columns, those of the key first.
+        keys: How many columns the key has.
         lone: The names of the columns that only a and only b has, if rows that differ are staged
             with all of their cells; those of only one side then have the cells of these, too.
     """
@@ -184,12 +184,12 @@ class RowComparison:
     def __init__(
         self,
         workspace: Workspace,
-        pairs: Sequence[ColumnPair],
-        keys: int,
         sides: tuple[SideRows, SideRows],
         progress: Progress | None,
+        pairs: Sequence[ColumnPair],
+        keys: int,
         *,
-        lone: tuple[Sequence[str], Sequence[str]] | None = None,
+        lone: tuple[Sequence[str], Sequence[str]] | None,
     ) -> None:
         self._workspace = workspace
         self._stage = workspace

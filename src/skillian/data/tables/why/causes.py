@@ -291,11 +291,6 @@ class _CauseSearch:
         )
         if len(rows) < LEAST:
             return []
-        found: list[InCommon] = []
-
-        async def look(repeated: DifferingRows) -> None:
-            found.extend(await SharedValues(repeated, self._rows).of_repeated(name))
-
         names = (pair.a for pair in self._rows.plan.pairs)
         only = {
             key: sorted({row[column] for row in rows})
@@ -305,11 +300,12 @@ class _CauseSearch:
         filters = {**self._question.filters, **only}
         self._reruns += 1
         counted = {"key": (), "multiset": True, "rules": Rules(), "filters": filters}
+        question = self._question.model_copy(update=counted)
         try:
-            await self._engine.compute(self._question.model_copy(update=counted), keep=look)
+            async with self._engine.compared(question, whole=True) as (_, repeated):
+                return await SharedValues(DifferingRows(repeated), self._rows).of_repeated(name)
         except ToolError:
             return []
-        return found
 
     async def _prove(self, causes: Sequence[Cause]) -> None:
         """Compare with each cause; accept the first rule, or the filter that is the best."""
