@@ -13,10 +13,10 @@ from skillian.data.comparison import Depth
 from skillian.data.comparison.cache import Computation, DifferingGroups, Kept, Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
-from skillian.data.comparison.groups import Place, choose_place
+from skillian.data.comparison.groups import choose_place
 from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.comparison.plan import ComparisonPlan, Planner, Side, unused_dimensions
-from skillian.data.comparison.statement import Differences, keep_differences
+from skillian.data.comparison.statement import classify, stage_groups
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
@@ -207,15 +207,20 @@ class MeasureEngine:
         self, plan: ComparisonPlan, key: str, progress: Progress | None
     ) -> tuple[ComparisonResult, DifferingGroups]:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
-        place, differences = await self._differences(plan, progress)
-        tables = differences.collapsed, differences.different
+        tables: list[str] = []
         try:
-            summary, top = await read_summary(plan, self._workspace, *tables, self._top)
-            await self._workspace.drop(differences.collapsed)
+            async with unchanged(plan.a.source, plan.b.source):
+                place = await choose_place(plan, self._workspace, progress)
+                tables += place.tables
+                place, statement, staged = await stage_groups(place, self._workspace)
+                tables.append(staged)
+            different = await classify(place.plan, staged, self._workspace)
+            tables.append(different)
+            summary, top = await read_summary(plan, self._workspace, staged, different, self._top)
         except BaseException:
-            await self._workspace.drop(*place.tables, *tables)
+            await self._workspace.drop(*tables)
             raise
-        statement = differences.statement
+        await self._workspace.drop(staged)
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
         words = Interpretation(names, summary, top, limits)
@@ -243,22 +248,7 @@ class MeasureEngine:
             ),
             schema=schema.where_values_fit(() if summary.classes.missing_in_b else plan.align_on),
         )
-        return result, DifferingGroups(result, plan, place, self._workspace, differences.different)
-
-    async def _differences(
-        self, plan: ComparisonPlan, progress: Progress | None
-    ) -> tuple[Place, Differences]:
-        tables: list[str] = []
-        try:
-            async with unchanged(plan.a.source, plan.b.source):
-                place = await choose_place(plan, self._workspace, progress)
-                tables += place.tables
-                place, differences = await keep_differences(place, self._workspace)
-                tables += (differences.collapsed, differences.different)
-        except BaseException:
-            await self._workspace.drop(*tables)
-            raise
-        return place, differences
+        return result, DifferingGroups(result, plan, place, self._workspace, different)
 
 
 def _counted(summary: Summary) -> RowCounts:
