@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -191,21 +191,22 @@ class TableEngine:
         tried: list[set[str]] = []
         if not question.key and not question.multiset:
             phase("finding the key")
-        for key in await keys_of(question, pairing, sides):
-            if any(columns < {*key.columns} for columns in tried):
-                continue
-            with_key = pairing.with_key(key.columns)
-            comparison = start(with_key.pairs, len(key.columns))
-            opened.push_async_callback(comparison.drop)
-            compared = await self._run(question, with_key, key, comparison)
-            if compared is None:
-                continue
-            tried.append({*key.columns})
-            is_good = key.origin != "profile" or most_meet(compared[0].rows)
-            if best is None or is_good:
-                best = compared
-            if is_good:
-                break
+        async with aclosing(keys_of(question, pairing, sides)) as keys:
+            async for key in keys:
+                if any(columns < {*key.columns} for columns in tried):
+                    continue
+                with_key = pairing.with_key(key.columns)
+                comparison = start(with_key.pairs, len(key.columns))
+                opened.push_async_callback(comparison.drop)
+                compared = await self._run(question, with_key, key, comparison)
+                if compared is None:
+                    continue
+                tried.append({*key.columns})
+                is_good = key.origin != "profile" or most_meet(compared[0].rows)
+                if best is None or is_good:
+                    best = compared
+                if is_good:
+                    break
         if best is None:
             raise unidentified(pairing.for_key)
         return best
@@ -219,7 +220,8 @@ class TableEngine:
         pairing, sides = await paired_sides(question, await self._bound(question))
         key, refusal = None, ""
         try:
-            key = (await keys_of(question, pairing, sides))[0]
+            async with aclosing(keys_of(question, pairing, sides)) as keys:
+                key = await anext(keys)
             pairing = pairing.with_key(key.columns)
         except InvalidInputError as error:
             refusal = str(error)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from sqlglot import exp
@@ -306,8 +307,8 @@ def schema_of(
 
 async def keys_of(
     question: SavedComparison, pairing: Pairing, sides: tuple[SideRows, SideRows]
-) -> tuple[TableKey, ...]:
-    """The key, or the keys that are proposed, the best first."""
+) -> AsyncGenerator[TableKey]:
+    """Yield the key, or the keys that are proposed, the best first."""
     if not pairing.pairs:
         raise _no_pairs(pairing, sides)
     if question.multiset:
@@ -315,14 +316,16 @@ async def keys_of(
             raise InvalidInputError("a comparison without a key takes no key columns")
         check_countable(pairing)
         reason = "Rows are compared without a key, with how often each occurs."
-        return (TableKey((), "none", reason),)
-    if question.key:
+        yield TableKey((), "none", reason)
+    elif question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
-        return (TableKey(names, "given", ""),)
-    catalogued = primary_key(pairing.for_key, sides)
-    if catalogued:
-        return (catalogued,)
-    return await proposed_keys(pairing.for_key, sides)
+        yield TableKey(names, "given", "")
+    elif (catalogued := primary_key(pairing.for_key, sides)) is not None:
+        yield catalogued
+    else:
+        async with aclosing(proposed_keys(pairing.for_key, sides)) as keys:
+            async for key in keys:
+                yield key
 
 
 def _no_pairs(pairing: Pairing, sides: Sequence[SideRows]) -> NamesValuesError:
