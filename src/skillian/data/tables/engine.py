@@ -208,7 +208,7 @@ class TableEngine:
                 if is_good:
                     break
         if best is None:
-            raise unidentified(pairing.for_key)
+            raise unidentified(pairing)
         return best
 
     async def check(self, question: SavedComparison) -> None:
@@ -222,9 +222,9 @@ class TableEngine:
         try:
             async with aclosing(keys_of(question, pairing, sides)) as keys:
                 key = await anext(keys)
-            pairing = pairing.with_key(key.columns)
         except InvalidInputError as error:
             refusal = str(error)
+        pairing = pairing.with_key(key.columns if key else ())
         proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)
         columns = {each.name: getattr(pairing, each.name) for each in fields(pairing)}
         return TablePreview(**columns, key=key, no_key=refusal, proposals=proposals)
