@@ -15,12 +15,18 @@ from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.groups import choose_place
 from skillian.data.comparison.interpretation import Interpretation
-from skillian.data.comparison.plan import ComparisonPlan, Planner, Side, unused_dimensions
+from skillian.data.comparison.plan import (
+    ComparisonPlan,
+    Planner,
+    Side,
+    common_columns,
+    unused_dimensions,
+)
 from skillian.data.comparison.statement import classify, stage_groups
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.query.binding import Binder, BoundSource, unchanged
+from skillian.data.query.binding import Binder, unchanged
 from skillian.data.results.groups import Summary
 from skillian.data.results.result import ComparisonResult, Proof, RowCounts
 from skillian.data.results.rows import TableKey
@@ -272,8 +278,8 @@ def _compare_schemas(plan: ComparisonPlan, undeclared: Collection[str]) -> Schem
     """
     a, b = plan.a.source, plan.b.source
     mapping: dict[str, str] = {}
-    for one, other in _common_columns(a, b):
-        if one not in mapping and other not in mapping.values():
+    for _, one, other, _ in common_columns(a, b):
+        if one and other and one not in mapping and other not in mapping.values():
             mapping[one] = other
     diff = compare_schemas(a.table, b.table, mapping, names=(a.name, b.name))
     if not {a.name, b.name} <= {*undeclared}:
@@ -296,14 +302,3 @@ def _columns(side: Side, plan: ComparisonPlan) -> Iterator[str]:
     stated = [dimensions[name].column for name in names]
     stated += [column for each in plan.measures if (column := measures[each.name].column)]
     yield from filter(None, map(source.column_of, stated))
-
-
-def _common_columns(a: BoundSource, b: BoundSource) -> Iterator[tuple[str, str]]:
-    """Yield the columns that dimensions and measures of the same name have on both sides."""
-    for names in ("dimensions", "measures"):
-        others = getattr(b.definition, names)
-        for name, definition in getattr(a.definition, names).items():
-            if name in others:
-                columns = a.column_of(definition.column), b.column_of(others[name].column)
-                if columns[0] is not None and columns[1] is not None:
-                    yield columns[0], columns[1]

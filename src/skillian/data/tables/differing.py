@@ -67,15 +67,10 @@ class DifferingRow(PageRow):
     own: Mapping[str, object]
 
     @property
-    def differing(self) -> tuple[str, ...]:
-        """The columns that differ."""
-        return tuple(name for name, cell in self.cells.items() if cell.differs)
-
-    @property
     def changes(self) -> Sequence[ValueChange]:
         """The cells that differ."""
-        cells = ((name, self.cells[name]) for name in self.differing)
-        return [ValueChange(name, cell.a, cell.b) for name, cell in cells]
+        differing = ((name, cell) for name, cell in self.cells.items() if cell.differs)
+        return [ValueChange(name, cell.a, cell.b) for name, cell in differing]
 
     @property
     def sizes(self) -> Mapping[str, Decimal]:
