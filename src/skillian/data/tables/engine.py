@@ -186,7 +186,7 @@ class TableEngine:
         start: Callable[[Sequence[ColumnPair], int], RowComparison],
         opened: AsyncExitStack,
     ) -> tuple[ComparisonResult, StagedDifferences]:
-        """The comparison by the first key by which most rows meet, or else by the last one."""
+        """The comparison by the first key by which most rows meet, or else by the first key."""
         best: tuple[ComparisonResult, StagedDifferences] | None = None
         tried: list[set[str]] = []
         if not question.key and not question.multiset:
