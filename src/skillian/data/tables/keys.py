@@ -302,7 +302,7 @@ async def _unrepeated(
     for _, alike in groupby(candidates, key=lambda each: len(each.pairs)):
         later: list[KeyCandidate] = []
         for each in alike:
-            if all(each.repeated) or _contains_one(each, of_one_side):
+            if _contains_one(each, of_one_side):
                 continue
             both = zip(samples, sides, (0, 1), strict=True)
             repeated = await together(*(_is_repeated(each, *one) for one in both))
