@@ -29,7 +29,6 @@ BLIND = {
     "src/skillian/chat/turns.py": "a turn's failure is stored, and reported by its last event",
     "src/skillian/tasks.py": "a thread's failure is raised where it is awaited",
     "src/skillian/library/frames.py": "a library whose data frame fails has errors of its own",
-    "src/skillian/library/running.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
     "src/skillian/storage/database.py": "a write's failure is raised where it is awaited",
     "src/tinyagent/core/untrusted.py": "a repr may be the code's own",

@@ -1,4 +1,4 @@
-"""Questions of comparisons, in one line."""
+"""Questions of comparisons, in one line, and the sources that they are about."""
 
 from __future__ import annotations
 
@@ -48,3 +48,23 @@ def page_of(
     """A page of these classes, or of all that differ."""
     statuses = (status,) if isinstance(status, str) else tuple(status or ())
     return Page(statuses, offset, limit, order, tuple(where))
+
+
+def two_sources(
+    dimensions: str,
+    measures: str,
+    align_on: str = "",
+    *,
+    tables: tuple[str, str] = ("connection: c, table: a", "connection: c, table: b"),
+    measures_b: str | None = None,
+    connections: str = "c: 'duckdb:///test.duckdb'",
+) -> str:
+    """A sources.yaml with sources a and b, over tables a and b of `test.duckdb` by default."""
+    sources = "".join(
+        f"  {name}: {{{table}, dimensions: {{{dimensions}}}, measures: {{{measured}}}}}\n"
+        for name, table, measured in zip(
+            "ab", tables, (measures, measures_b or measures), strict=True
+        )
+    )
+    aligned = f"comparison: {{default_align_on: [{align_on}]}}\n"
+    return f"connections: {{{connections}}}\nsources:\n{sources}{aligned}"

@@ -89,9 +89,10 @@ class Server:
         import pymysql
         from pymysql.constants import CLIENT
 
-        from skillian.connectors.mysql.connector import login_of
+        from skillian.connectors.mysql.connector import MySQLConnector
 
-        login = login_of(self.url(database), Path.cwd())
+        url = self.url(database or "information_schema")
+        login = MySQLConnector.login_of("x", url, Path.cwd())
         mode = "SET sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'"
         connection = pymysql.connect(
             **login, autocommit=True, client_flag=CLIENT.MULTI_STATEMENTS, init_command=mode

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
 from skillian.bundled.sandboxes import Sandboxes, SessionSandbox
+from skillian.data.for_code import in_code
 from skillian.data.for_models import for_models, refuse_hidden
 from skillian.data.services import DataServices
 from skillian.errors import UnavailableError, missing_extra
@@ -84,7 +85,7 @@ class RunPython:
             return
         result = self._services.engine.public(key)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
-        frame, summary = await for_models(result).in_code(self._services.engine, result)
+        frame, summary = await in_code(self._services.engine, result, for_models(result).in_code)
         sandbox.executor.inject("comparison", frame)
         sandbox.executor.inject("summary", summary)
         sandbox.comparison = key

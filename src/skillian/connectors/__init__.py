@@ -4,7 +4,7 @@ Other packages add theirs by the entry point group `skillian.connectors`: the na
 the value a class that implements `Connector`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -69,99 +69,61 @@ class Engine:
         return self.title if self.is_tried else f"{self.title} ({UNTRIED})"
 
 
-def _untried(
-    title: str, scheme: str, connector: str, driver: str, *, dialect: str = "", rules: str = ""
-) -> Engine:
-    """A vendor's database that was never tried.
-
-    Its dialect is named after its scheme, and its rules are those of the connector's module, unless
-    stated.
-    """
+def _engine(title: str, connector: str, *drivers: str, **stated: Any) -> Engine:
+    """An engine; what is not stated is named after the folder or the module of its connector."""
     module = connector.partition(":")[0]
-    return Engine(
-        title,
-        schemes=(scheme,),
-        dialect=dialect or scheme,
-        connector=connector,
-        rules=rules or module,
-        extra=module.rpartition(".")[2] if module.startswith("dbapi.") else scheme,
-        drivers=(driver,),
-        is_tried=False,
-    )
+    folder, _, file = module.partition(".")
+    own, rules = (file, module) if folder == "dbapi" else (folder, f"{folder}.dialect")
+    return replace(Engine(title, (own,), own, connector, rules, own, drivers), **stated)
 
 
+_BY_DUCKDB = {"dialect": "duckdb", "rules": "duckdb.statement", "extra": "skillian"}
+"""How a DuckDB runs the statements of an engine."""
 ENGINES = (
-    _untried(
+    _engine(
         "ClickHouse",
-        "clickhouse",
         "clickhouse.connector:ClickHouseConnector",
         "clickhouse_connect",
-        rules="clickhouse.dialect",
+        is_tried=False,
     ),
-    _untried(
-        "SQL Server", "mssql", "dbapi.sqlserver:SQLServerConnector", "mssql_python", dialect="tsql"
+    _engine(
+        "SQL Server",
+        "dbapi.sqlserver:SQLServerConnector",
+        "mssql_python",
+        schemes=("mssql",),
+        dialect="tsql",
+        is_tried=False,
     ),
-    _untried("Oracle", "oracle", "dbapi.oracle:OracleConnector", "oracledb"),
-    _untried("Snowflake", "snowflake", "dbapi.snowflake:SnowflakeConnector", "snowflake"),
-    _untried("BigQuery", "bigquery", "dbapi.bigquery:BigQueryConnector", "google.cloud.bigquery"),
-    _untried(
+    _engine("Oracle", "dbapi.oracle:OracleConnector", "oracledb", is_tried=False),
+    _engine("Snowflake", "dbapi.snowflake:SnowflakeConnector", "snowflake", is_tried=False),
+    _engine(
+        "BigQuery", "dbapi.bigquery:BigQueryConnector", "google.cloud.bigquery", is_tried=False
+    ),
+    _engine(
         "Databricks",
-        "databricks",
         "dbapi.databricks:DatabricksConnector",
         "databricks",
         rules="spark.dialect",
+        is_tried=False,
     ),
-    Engine(
-        title="DuckDB",
-        schemes=("duckdb",),
-        dialect="duckdb",
-        connector="duckdb.connector:DuckDBConnector",
-        rules="duckdb.statement",
-        drivers=("duckdb",),
+    _engine("DuckDB", "duckdb.connector:DuckDBConnector", "duckdb", **_BY_DUCKDB),
+    _engine(
+        "CSV, Parquet, Excel", "files.connector:FilesConnector", "python_calamine", **_BY_DUCKDB
     ),
-    Engine(
-        title="CSV, Parquet, Excel",
-        schemes=("files",),
-        dialect="duckdb",
-        connector="files.connector:FilesConnector",
-        rules="duckdb.statement",
-        drivers=("python_calamine",),
-    ),
-    Engine(
-        title="MySQL, MariaDB",
+    _engine(
+        "MySQL, MariaDB",
+        "mysql.connector:MySQLConnector",
+        "pymysql",
         schemes=("mysql", "mariadb"),
-        dialect="mysql",
-        connector="mysql.connector:MySQLConnector",
-        rules="mysql.dialect",
-        extra="mysql",
-        drivers=("pymysql",),
     ),
-    Engine(
-        title="PostgreSQL",
+    _engine(
+        "PostgreSQL",
+        "postgres.connector:PostgresConnector",
+        "psycopg",
         schemes=("postgresql", "postgres"),
-        dialect="postgres",
-        connector="postgres.connector:PostgresConnector",
-        rules="postgres.dialect",
-        extra="postgres",
-        drivers=("psycopg",),
     ),
-    Engine(
-        title="Spark",
-        schemes=("sc",),
-        dialect="spark",
-        connector="spark.connect:SparkConnectConnector",
-        rules="spark.dialect",
-        extra="spark",
-        drivers=("pyspark",),
-    ),
-    Engine(
-        title="SQLite",
-        schemes=("sqlite",),
-        dialect="duckdb",
-        connector="sqlite.connector:SQLiteConnector",
-        rules="duckdb.statement",
-        query_dialect="sqlite",
-    ),
+    _engine("Spark", "spark.connect:SparkConnectConnector", "pyspark", schemes=("sc",)),
+    _engine("SQLite", "sqlite.connector:SQLiteConnector", query_dialect="sqlite", **_BY_DUCKDB),
 )
 """The databases that this package reads."""
 

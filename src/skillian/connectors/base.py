@@ -212,8 +212,11 @@ class UnreadableColumns(Mapping[str, ColumnType]):
         raise QueryError(self._reason)
 
 
-class ArrowTable(Protocol):
-    """The part of `pyarrow.Table` that skillian uses; pyarrow itself carries no types."""
+class ArrowBatch(Protocol):
+    """The part of a `pyarrow.RecordBatch` or `pyarrow.Table` that skillian uses.
+
+    pyarrow itself carries no types.
+    """
 
     @property
     def num_rows(self) -> int:
@@ -223,10 +226,6 @@ class ArrowTable(Protocol):
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dictionaries of Python values; decimals stay `Decimal`."""
         ...
-
-
-class ArrowBatch(ArrowTable, Protocol):
-    """The part of `pyarrow.RecordBatch` that skillian uses."""
 
     @property
     def schema(self) -> Any:
@@ -275,7 +274,7 @@ class Connector(Protocol):
         """The columns of a SELECT without parameters, without running it."""
         ...
 
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """Run one SELECT with named parameters and return its rows, within the budget."""
         ...
 
@@ -294,7 +293,7 @@ class Connector(Protocol):
         ...
 
 
-def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTable:
+def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowBatch:
     """All batches as one table.
 
     Args:
@@ -317,7 +316,7 @@ def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTabl
                 " narrow it with filters, or group by fewer dimensions"
             )
         kept.append(batch)
-    table: ArrowTable = arrow.Table.from_batches(kept, schema)
+    table: ArrowBatch = arrow.Table.from_batches(kept, schema)
     return table
 
 

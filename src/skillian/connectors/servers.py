@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from threading import Thread
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     ArrowBatch,
-    ArrowTable,
     Column,
     ColumnType,
     Connector,
@@ -24,10 +25,13 @@ from skillian.connectors.base import (
     Table,
     table_within_budget,
 )
-from skillian.errors import QueryError
+from skillian.errors import QueryError, UnavailableError, too_slow
 from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
+
+_GRACE_SECONDS = 10.0
+"""How much longer than a statement may run its server may take to say so."""
 
 
 class CannotConnectError(Exception):
@@ -47,12 +51,16 @@ class Session(ABC):
     Attributes:
         seconds: How long each of its statements may run.
         columns: The columns of the statement that was started last.
+        rows: Its rows, as they are read from the server.
+        is_ended: Whether the server runs no statement of it any more.
         is_stopped: Whether it was interrupted, and runs nothing more.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.columns: list[Column] = []
+        self.rows: Iterator[ArrowBatch] = iter(())
+        self.is_ended = True
         self.is_stopped = False
         self._killer: Thread | None = None
 
@@ -67,11 +75,14 @@ class Session(ABC):
 
     @abstractmethod
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
-        """Start a SELECT; raises `QueryError` for any other statement."""
+        """Start a SELECT, and set what is known of it; raises `QueryError` for anything else."""
 
-    @abstractmethod
     def batch(self) -> ArrowBatch | None:
         """The next rows of the statement, None after the last."""
+        self.check()
+        batch = next(self.rows, None)
+        self.is_ended = self.is_ended or batch is None
+        return batch
 
     @abstractmethod
     def kill(self) -> None:
@@ -81,7 +92,7 @@ class Session(ABC):
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
 
-    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """The rows of a SELECT, within the budget."""
         self.start(statement, parameters)
         return table_within_budget(iter(self.batch, None), arrow_schema(self.columns))
@@ -115,8 +126,7 @@ class ServerConnector(ABC, Generic[S]):
         timeout: How many seconds a statement may run.
         new_session: Returns a session whose statements may run so many seconds; its first
             statement connects.
-        explain: What one of `failures` says of a statement, by the name of the connection and the
-            limit of time.
+        explain: What one of `failures` says of a statement; None if it ran too long.
     """
 
     keeps_catalog = False
@@ -131,13 +141,17 @@ class ServerConnector(ABC, Generic[S]):
     """What its sessions raise, besides `QueryError`."""
     keeps_time: ClassVar[bool] = False
     """Whether the limit of time is kept here, and not by the server."""
+    form: ClassVar[str]
+    """The form of its URLs, for messages."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """What a URL may have after a `?`, each with an example of its value, or `FILE`."""
 
     def __init__(
         self,
         name: str,
         timeout: float,
         new_session: Callable[[float], S],
-        explain: Callable[[str, Exception, float], QueryError],
+        explain: Callable[[Exception], str | None],
     ) -> None:
         self._name = name
         self._timeout = timeout
@@ -150,6 +164,32 @@ class ServerConnector(ABC, Generic[S]):
         # The holder of a state also runs statements outside of it, which need connections.
         self._states = asyncio.Semaphore(self.connections // 2)
 
+    @classmethod
+    def login_of(cls, name: str, url: str, folder: Path) -> dict[str, Any]:
+        """What `login` makes of the URL of connection `name`; files are relative to `folder`.
+
+        Raises `UnavailableError` for a malformed URL, and for options that it does not take.
+        """
+        values = {name: value for name, _, value in (each.partition("=") for each in cls.options)}
+        with suppress(KeyError, ValueError, OSError):
+            parts = urlsplit(url)
+            options = {
+                name: str(folder / value) if values[name] == "FILE" else value
+                for name, value in parse_qsl(parts.query, strict_parsing=bool(parts.query))
+            }
+            return cls.login(parts, options)
+        after = f"; after a ? it may have {', '.join(cls.options)}" if values else ""
+        raise UnavailableError(f"connection {name!r}: its URL is not {cls.form}{after}")
+
+    @classmethod
+    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
+        """The driver's arguments for a URL; by default its options.
+
+        Raises `KeyError`, `ValueError` or `OSError` for a malformed URL.
+        """
+        del parts
+        return dict(options)
+
     @abstractmethod
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default schema first."""
@@ -158,7 +198,7 @@ class ServerConnector(ABC, Generic[S]):
         """The columns of a SELECT without parameters, without running it."""
         return await self.read(lambda session: session.describe(statement))
 
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """Run one SELECT with named parameters and return its rows, within the budget."""
         return await self.read(lambda session: session.table(statement, parameters))
 
@@ -212,14 +252,26 @@ class ServerConnector(ABC, Generic[S]):
                 self._free.release()
 
     async def work(self, session: S, work: Callable[[], T]) -> T:
-        """What `work` returns, run in a thread; raises `QueryError` for what the server refuses."""
+        """What `work` returns, run in a thread.
+
+        Raises `QueryError` for what the server refuses, and if it does not answer in time.
+        """
         seconds = session.seconds if self.keeps_time else None
         try:
-            return await self._calls.run(work, session.interrupt, seconds)
+            async with asyncio.timeout(session.seconds + _GRACE_SECONDS):
+                return await self._calls.run(work, session.interrupt, seconds)
+        except TimeoutError:
+            raise QueryError(
+                f"connection {self._name!r}: the server does not answer; check that it runs, and"
+                " the network"
+            ) from None
         except StoppedError:
             raise QueryError(f"connection {self._name!r}: the statement was stopped") from None
         except self.failures as error:
-            raise self._explain(self._name, error, session.seconds) from None
+            reason = self._explain(error)
+            if reason is None:
+                raise too_slow(session.seconds) from None
+            raise QueryError(f"connection {self._name!r}: {reason}") from None
 
     async def _wait_for_free(self, seconds: float) -> None:
         patience = None if self.patience is None else min(seconds, self.patience)
@@ -231,6 +283,13 @@ class ServerConnector(ABC, Generic[S]):
                 f"connection {self._name!r}: all {self.connections} of its connections are busy;"
                 " try again later"
             ) from None
+
+
+def decoded(text: str | None) -> str:
+    """A part of a URL without its percent-encoding; raises `ValueError` if it is missing."""
+    if not text:
+        raise ValueError
+    return unquote(text)
 
 
 class StateSession(Session):

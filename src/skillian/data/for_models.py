@@ -4,7 +4,7 @@ Long texts and lists are shortened. Of sources with hidden values it reads count
 neither a value of a row nor an amount, nor the members of a dimension.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
@@ -13,8 +13,7 @@ from skillian.data.comparison.explain.explanation import Breakdown, Explanation,
 from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.engine import ComparisonEngine
-from skillian.data.for_code import groups_in_code, rows_in_code
+from skillian.data.for_code import Content, groups_in_code, rows_in_code
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
@@ -340,9 +339,7 @@ class ForModels(NamedTuple):
     brief_why: Callable[[Any], dict[str, Any]]
     why_counts: Callable[[Any], dict[str, object]]
     row: Callable[[Any], dict[str, Any]]
-    in_code: Callable[
-        [ComparisonEngine, ComparisonResult], Awaitable[tuple[Any, Mapping[str, Any]]]
-    ]
+    in_code: Callable[[ComparisonResult, Any], Content]
 
 
 _OF_ROWS = ForModels(

@@ -17,8 +17,14 @@ from skillian.connectors.files.options import read_url
 from skillian.connectors.files.prepared import PACKED
 from skillian.data.declare.definitions import Source
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
-from skillian.data.query.relation import bare_source, free_name, split_url
+from skillian.data.declare.sources import (
+    Connections,
+    SourceRegistry,
+    connection_name,
+    free_name,
+    registry_of,
+)
+from skillian.data.query.relation import bare_source, split_url
 from skillian.data.schema.diff import distinct_names, pair_columns
 from skillian.errors import InvalidInputError, ToolError, nearest, quoted
 

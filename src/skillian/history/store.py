@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -50,26 +50,13 @@ class PastRun:
     verdict: str
     findings: int
     new: int
+    open: int
     known: int
     fixed: int
 
-    @property
-    def open(self) -> int:
-        """How many findings it had that were neither new nor known."""
-        return self.findings - self.new - self.known
-
     def to_dict(self) -> dict[str, object]:
         """The run for JSON."""
-        return {
-            "comparison": self.comparison,
-            "at": self.at,
-            "verdict": self.verdict,
-            "findings": self.findings,
-            "new": self.new,
-            "open": self.open,
-            "known": self.known,
-            "fixed": self.fixed,
-        }
+        return asdict(self)
 
 
 class History:
@@ -328,7 +315,7 @@ def _row(finding: Finding, before: Row[Any] | None, stamp: str) -> dict[str, Any
     if before is None:
         return {**row, "since": stamp, "note": None, "due": None, "noted": None, "runs": 1}
     kept = {"since": before.since, "note": before.note, "due": before.due, "noted": before.noted}
-    return {**row, **kept, "runs": (before.runs or 1) + 1}
+    return {**row, **kept, "runs": before.runs + 1}
 
 
 def _last_total(connection: Connection, comparison: str) -> int:
@@ -388,12 +375,21 @@ def _matching(connection: Connection, comparison: str, start: str) -> Sequence[R
 def _tracked(row: Row[Any]) -> Tracked:
     due = None if row.due is None else date.fromisoformat(row.due)
     sizes, noted = _sizes(row.sizes), _sizes(row.noted)
-    runs = row.runs or 1
-    return Tracked(row.finding, row.text, row.since, row.fixed, row.note, due, runs, sizes, noted)
+    stored = (row.finding, row.text, row.since, row.fixed, row.note)
+    return Tracked(*stored, due, row.runs, sizes, noted)
 
 
 def _past(rows: Any) -> tuple[PastRun, ...]:
     return tuple(
-        PastRun(row.comparison, row.at, row.verdict, row.findings, row.new, row.known, row.fixed)
+        PastRun(
+            comparison=row.comparison,
+            at=row.at,
+            verdict=row.verdict,
+            findings=row.findings,
+            new=row.new,
+            open=row.findings - row.new - row.known,
+            known=row.known,
+            fixed=row.fixed,
+        )
         for row in rows
     )

@@ -11,7 +11,6 @@ from sqlalchemy import (
     func,
     inspect,
     select,
-    text,
 )
 
 _tables = MetaData()
@@ -39,32 +38,21 @@ findings = Table(
     Column("fixed", Text),
     Column("note", Text),
     Column("due", Text),
-    Column("runs", Integer),
-    Column("sizes", Text),
+    Column("runs", Integer, nullable=False),
+    Column("sizes", Text, nullable=False),
     Column("noted", Text),
 )
 _ONE_AT_A_TIME = 7_532_116_905  # our number among a PostgreSQL server's advisory locks
-_ADDED = {
-    findings.name: {"runs": "INTEGER", "sizes": "TEXT", "noted": "TEXT"},
-    runs.name: {"sources": "TEXT"},
-}
 
 
 def create_tables(connection: Connection) -> None:
-    """Create the tables that are missing, and add the columns that earlier versions did not have.
+    """Create the tables that are missing.
 
-    What was recorded before has NULL in these columns. In PostgreSQL, transactions that find tables
-    missing create them one after another: `IF NOT EXISTS` does not see those of others.
+    In PostgreSQL, transactions that find tables missing create them one after another:
+    `IF NOT EXISTS` does not see those of others.
     """
     present = inspect(connection)
     if not all(present.has_table(name) for name in _tables.tables):
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
         _tables.create_all(connection)
-    condition = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
-    for table, added in _ADDED.items():
-        known = {column["name"] for column in inspect(connection).get_columns(table)}
-        for name, kind in added.items():
-            if name not in known:
-                column = f"{condition}{name} {kind}"
-                connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column}"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from concurrent.futures import Future
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -29,25 +28,19 @@ def _is_in_loop() -> bool:
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:
     loop = asyncio.new_event_loop()
-    done: Future[T] = Future()
     task = loop.create_task(work)
 
-    def deliver() -> None:
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                done.set_result(runner.run(_awaited(task)))
-        except BaseException as error:  # noqa: BLE001 - the caller raises it
-            done.set_exception(error)
+    def ended() -> T:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(_awaited(task))
 
-    thread = Thread(target=deliver, name="skillian-comparison")
-    thread.start()
-    try:
-        return done.result()
-    except KeyboardInterrupt:
-        loop.call_soon_threadsafe(task.cancel)
-        raise
-    finally:
-        thread.join()
+    with ThreadPoolExecutor(1, "skillian-comparison") as thread:
+        done = thread.submit(ended)
+        try:
+            return done.result()
+        except KeyboardInterrupt:
+            loop.call_soon_threadsafe(task.cancel)
+            raise
 
 
 async def _awaited(task: asyncio.Task[T]) -> T:

@@ -14,10 +14,10 @@ from skillian.connectors import Connector
 from skillian.connectors.base import Table
 from skillian.connectors.frames import Frame, FramesConnector
 from skillian.data.declare.definitions import reason_of
-from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
+from skillian.data.declare.sources import Connections, SourceRegistry, free_name, registry_of
 from skillian.data.named import named_tables, with_options
 from skillian.data.query.queries import admitted_query, rows_of_query
-from skillian.data.query.relation import SourceOfTable, connection_of, free_name, from_here
+from skillian.data.query.relation import SourceOfTable, connection_of, from_here
 from skillian.errors import InvalidInputError
 from skillian.library.frames import frame_of, is_frame
 from skillian.settings import Settings

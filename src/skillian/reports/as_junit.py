@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from skillian.data.results.groups import Difference, MeasureSummary
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
-from skillian.reports.outcome import Compared, Failed, Outcome, TableMissing
+from skillian.reports.outcome import Compared, Failed, Outcome
 from skillian.reports.words import counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
@@ -72,13 +72,16 @@ def add_suite(
 
 def _cases(outcome: Outcome) -> Iterator[_Case]:
     """The name of each case, with its failure or error."""
-    if isinstance(outcome, TableMissing):
+    if isinstance(outcome, Failed) and outcome.verdict == "findings":
         yield "the table is on both sides", problem_of("failure", "table", outcome.reason)
     elif isinstance(outcome, Failed) or outcome.reason:
         yield "comparison", problem_of("error", "could not compare", outcome.reason or "")
     else:
         cases = _group_cases if outcome.result.measures else _row_cases
         yield from cases(outcome.result, outcome)
+        for each in outcome.schema_findings:
+            name = each.column_a or each.column_b or "the table"
+            yield f"schema: {name}", problem_of("failure", each.aspect, each.sentence)
 
 
 def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
@@ -98,13 +101,10 @@ def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]
     if count:
         message = f"{counted(count)} with matching measures but different numbers of rows"
         yield "the rows of each group", problem_of("failure", "rows", message)
-    for each in outcome.schema_findings:
-        name = each.column_a or each.column_b or each.aspect
-        yield f"schema: {name}", problem_of("failure", each.aspect, each.sentence)
 
 
-def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
-    """The cases of a comparison of rows: their classes, each column, and the columns' names."""
+def _row_cases(result: ComparisonResult, _: Compared) -> Iterator[_Case]:
+    """The cases of a comparison of rows: their classes, and each column."""
     rows = result.rows
     only = ((rows.only_in_a, result.source_a), (rows.only_in_b, result.source_b))
     for count, source in only:
@@ -118,20 +118,6 @@ def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
             message = f"{column.a} differs in {counted(column.mismatches, 'row')}"
             problem = problem_of("failure", "difference", message, lines)
         yield f"column {column.a}", problem
-    missing = [each for each in outcome.schema_findings if each.aspect == "column"]
-    for columns, source in (
-        ([each.column_a for each in missing if each.column_a], result.source_a),
-        ([each.column_b for each in missing if each.column_b], result.source_b),
-    ):
-        message = f"only {source} has {', '.join(columns)}"
-        yield (
-            f"no column is only in {source}",
-            problem_of("failure", "schema", message) if columns else None,
-        )
-    for difference in outcome.schema_findings:
-        if difference.aspect != "column":
-            name = difference.column_a or "the table"
-            yield f"schema: {name}", problem_of("failure", difference.aspect, difference.sentence)
     for each in result.not_compared:
         yield f"column {each.column}", problem_of("failure", "not compared", each.reason)
 

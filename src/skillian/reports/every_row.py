@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterable, Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from skillian.connectors.base import ArrowBatch
 from skillian.data.sql.values import jsonable, python_columns, python_rows
@@ -40,81 +40,60 @@ async def write_all(
     file: IO[bytes], form: Format, batches: AsyncIterable[ArrowBatch], summary: Summary = ()
 ) -> None:
     """Write all rows to an open file; as `write_rows`."""
-    writer: _Writer | None = None
+    write: _Write | None = None
+    close: Callable[[], object] = file.flush
     rows = 0
     try:
         async for batch in batches:
-            writer = writer or _WRITERS[form](file, batch.schema, summary)
-            await asyncio.to_thread(writer.write, batch)
+            if write is None:
+                write, close = _WRITERS[form](file, batch.schema, summary)
+            await asyncio.to_thread(write, batch)
             rows += batch.num_rows
             phase(f"{rows:,} rows")
     finally:
-        if writer is not None:
-            await asyncio.to_thread(writer.close)
+        await asyncio.to_thread(close)
 
 
-class _Writer(Protocol):
-    def write(self, batch: ArrowBatch) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class _Csv:
-    def __init__(self, file: IO[bytes], schema: Any, _summary: Summary) -> None:
-        self._file = file
-        file.write(BYTE_ORDER_MARK + csv_lines([schema.names]))
-
-    def write(self, batch: ArrowBatch) -> None:
-        kinds = [str(field.type) for field in batch.schema]
-        self._file.write(csv_table(zip(python_columns(batch), kinds, strict=True)))
-
-    def close(self) -> None:
-        self._file.flush()
+_Write = Callable[[ArrowBatch], object]
+_Writer = tuple[_Write, Callable[[], object]]
+"""Writes rows, and the end of the file."""
 
 
-class _JsonLines:
-    def __init__(self, file: IO[bytes], schema: Any, _summary: Summary) -> None:
-        del schema
-        self._file = file
+def _csv(file: IO[bytes], schema: Any, _summary: Summary) -> _Writer:
+    file.write(BYTE_ORDER_MARK + csv_lines([schema.names]))
+    kinds = [str(field.type) for field in schema]
+    return (
+        lambda batch: file.write(csv_table(zip(python_columns(batch), kinds, strict=True))),
+        file.flush,
+    )
 
-    def write(self, batch: ArrowBatch) -> None:
+
+def _json_lines(file: IO[bytes], _schema: Any, _summary: Summary) -> _Writer:
+    def write(batch: ArrowBatch) -> None:
         for row in python_rows(batch):
             values = {name: jsonable(value) for name, value in row.items()}
-            self._file.write(json.dumps(values, ensure_ascii=False).encode(errors="replace"))
-            self._file.write(b"\n")
+            line = json.dumps(values, ensure_ascii=False)
+            file.write(f"{line}\n".encode(errors="replace"))
 
-    def close(self) -> None:
-        self._file.flush()
-
-
-class _Parquet:
-    def __init__(self, file: IO[bytes], schema: Any, _summary: Summary) -> None:
-        from pyarrow import parquet  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
-
-        written: Any = parquet
-        self._writer = written.ParquetWriter(file, schema)
-
-    def write(self, batch: ArrowBatch) -> None:
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        self._writer.close()
+    return write, file.flush
 
 
-class _Workbook:
-    def __init__(self, file: IO[bytes], schema: Any, summary: Summary) -> None:
-        self._sheets = RowSheets(file, schema.names, summary)
+def _parquet(file: IO[bytes], schema: Any, _summary: Summary) -> _Writer:
+    from pyarrow import parquet  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
 
-    def write(self, batch: ArrowBatch) -> None:
-        self._sheets.write(row.values() for row in python_rows(batch))
+    written: Any = parquet
+    writer = written.ParquetWriter(file, schema)
+    return writer.write_batch, writer.close
 
-    def close(self) -> None:
-        self._sheets.close()
+
+def _workbook(file: IO[bytes], schema: Any, summary: Summary) -> _Writer:
+    sheets = RowSheets(file, schema.names, summary)
+    return lambda batch: sheets.write(row.values() for row in python_rows(batch)), sheets.close
 
 
 _WRITERS: dict[Format, Callable[[IO[bytes], Any, Summary], _Writer]] = {
-    Format.CSV: _Csv,
-    Format.XLSX: _Workbook,
-    Format.PARQUET: _Parquet,
-    Format.JSONL: _JsonLines,
+    Format.CSV: _csv,
+    Format.XLSX: _workbook,
+    Format.PARQUET: _parquet,
+    Format.JSONL: _json_lines,
 }

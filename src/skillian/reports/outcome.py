@@ -178,27 +178,15 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A comparison that could not be computed, and why."""
+    """A comparison that could not be computed, and why.
+
+    A table of a schema that the other schema does not have is a finding.
+    """
 
     comparison: SavedComparison
     seconds: float
     reason: str
-
-    @property
-    def verdict(self) -> Verdict:
-        """Always `failed`."""
-        return "failed"
-
-
-class TableMissing(Failed):
-    """A table of a schema that the other schema does not have; `reason` says which."""
-
-    __slots__ = ()
-
-    @property
-    def verdict(self) -> Verdict:
-        """Always a finding."""
-        return "findings"
+    verdict: Verdict = "failed"
 
 
 Outcome = Compared | Failed

@@ -68,23 +68,6 @@ def _csv_cell(value: object) -> object:
     return "" if value is None else jsonable(value)
 
 
-class _Amounts:
-    """The formats of numbers, by the number of digits after the decimal point."""
-
-    def __init__(self, book: Book) -> None:
-        self._book = book
-        self._formats: dict[int, Format] = {}
-
-    def format_of(self, value: object) -> Format:
-        if not isinstance(value, Decimal):
-            return None
-        digits = len(str(jsonable(value)).partition(".")[2])
-        if digits not in self._formats:
-            pattern = "#,##0" + ("." + "0" * digits if digits else "")
-            self._formats[digits] = self._book.add_format({"num_format": pattern})
-        return self._formats[digits]
-
-
 class _BookFile:
     """The file of a workbook; after its first error nothing is written.
 
@@ -152,7 +135,7 @@ class RowSheets:
         archive: Any = self._file  # has what an archive needs of a file
         self._book: Book = xlsxwriter.Workbook(archive, options)
         self._names = names
-        self._amounts = _Amounts(self._book)
+        self._amounts: dict[int, Format] = {}
         self._bold = self._book.add_format({"bold": True})
         self._sheet_rows = sheet_rows
         self._sheets = 0
@@ -179,15 +162,25 @@ class RowSheets:
             if self._row > self._sheet_rows:
                 self._sheet = self._add_sheet()
             for column, value in enumerate(row):
-                _write(self._sheet, self._row, column, value, self._amounts.format_of(value))
+                _write(self._sheet, self._row, column, value, self._form_of(value))
             self._row += 1
+
+    def _form_of(self, value: object) -> Format:
+        """The format of an amount, by the number of its digits after the decimal point."""
+        if not isinstance(value, Decimal):
+            return None
+        digits = len(str(jsonable(value)).partition(".")[2])
+        if digits not in self._amounts:
+            pattern = "#,##0" + ("." + "0" * digits if digits else "")
+            self._amounts[digits] = self._book.add_format({"num_format": pattern})
+        return self._amounts[digits]
 
     def _summarise(self, summary: Sequence[tuple[str, object]]) -> None:
         sheet = self._book.add_worksheet("Summary")
         sheet.set_column(0, 1, 2 * _WIDTH)
         for number, (name, value) in enumerate(summary):
             _write(sheet, number, 0, name, self._bold)
-            _write(sheet, number, 1, value, self._amounts.format_of(value))
+            _write(sheet, number, 1, value, self._form_of(value))
 
     def _add_sheet(self) -> Sheet:
         self._sheets += 1

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from skillian.data.declare.definitions import Dimension, Source
-from skillian.data.declare.sources import registry_of
-from skillian.data.query.relation import free_name
+from skillian.data.declare.sources import free_name, registry_of
 from skillian.data.services import DataServices
 from skillian.uploads.store import UploadStore
 

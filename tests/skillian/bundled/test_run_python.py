@@ -10,15 +10,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from skillian.chat.agent import Agent
-from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.for_code import make_frame
-from skillian.data.results.groups import Difference
+from skillian.data.for_code import exact, group_frame
 from skillian.data.services import DataServices
-from skillian.data.subjects import Status
 from skillian.demo.ledger import write_demo
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
@@ -198,32 +196,41 @@ async def test_without_pandas_the_error_says_what_to_install(
     assert "pip install '.[python]'" in result["message"]
 
 
-def group(key: dict[str, object], a: Decimal | None, b: Decimal | None, status: Status) -> GroupRow:
-    difference = Difference("amount", key, status, a, b, 1, 2)
-    return GroupRow(key, status, 1, 2, (difference,))
+def groups(ids: list[int | None], days: list[date | None], a: Any, b: Any, words: Any) -> Any:
+    """Return groups as the rows of a file of one measure."""
+    amounts = [pa.array(values, pa.decimal128(38, 10)) for values in (a, b, b, b)]
+    rows = [pa.array([number] * len(ids), pa.int64()) for number in (1, 2)]
+    texts = pa.array(words, pa.string())
+    arrays = [pa.array(ids, pa.int64()), pa.array(days, pa.date32()), texts, *rows, *amounts, texts]
+    file = pa.table(arrays, names=[str(number) for number in range(len(arrays))])
+    return group_frame(("id", "day"), ("amount",), exact(file))
 
 
 async def test_decimals_and_large_integers_arrive_exactly() -> None:
-    rows = [
-        group({"id": HUGE, "day": date(2024, 1, 2)}, LONG, Decimal("-0.10"), "major_diff"),
-        group({"id": None, "day": None}, None, Decimal(HUGE), "missing_in_a"),
-    ]
+    frame = groups(
+        [HUGE, None],
+        [date(2024, 1, 2), None],
+        [LONG, None],
+        [Decimal("-0.10"), Decimal(HUGE)],
+        ["major", "only in b"],
+    )
     async with ProcessExecutor(Sandbox(imports=["pandas"])) as executor:
-        executor.inject("comparison", make_frame(("id", "day"), ("amount",), rows))
+        executor.inject("comparison", frame)
         result = await executor.run(
             "[str(v) for v in [*comparison.id, *comparison.day, *comparison.amount_a,"
-            " *comparison.amount_b, *comparison.status, *comparison.rows_b]]"
+            " *comparison.amount_absolute_diff, *comparison.status, *comparison.rows_b]]"
         )
     assert result.error is None
     assert result.value == [
-        *(str(HUGE), "None", "2024-01-02", "None", str(LONG), "None", "-0.10", f"{HUGE}.00"),
-        *("major_diff", "missing_in_a", "2", "2"),
+        *(str(HUGE), "None", "2024-01-02", "None", str(LONG), "None"),
+        *("0.1000000000", f"{HUGE}.0000000000", "major_diff", "missing_in_a", "2", "2"),
     ]
 
 
 async def test_no_groups_are_an_empty_frame() -> None:
     async with ProcessExecutor(Sandbox(imports=["pandas"])) as executor:
-        executor.inject("comparison", make_frame(("id",), ("amount",), []))
-        result = await executor.run("len(comparison), list(comparison.columns)[:6]")
+        executor.inject("comparison", groups([], [], [], [], []))
+        result = await executor.run("len(comparison), list(comparison.columns)[:7]")
     assert result.error is None
-    assert result.value == (0, ["id", "status", "rows_a", "rows_b", "amount_a", "amount_b"])
+    names = ["id", "day", "status", "rows_a", "rows_b", "amount_a", "amount_b"]
+    assert result.value == (0, names)

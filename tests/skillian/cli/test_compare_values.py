@@ -86,8 +86,8 @@ def test_numbers_that_may_be_codes_are_named(skillian: Run, tmp_path: Path) -> N
     write(tmp_path, "k,v\n1,12E4\n2, 5\n", "k,v\n1,1.5\n")
     done = skillian(*COMPARE)
     assert done.returncode == 2
-    assert "it holds '12E4' (line 2), ' 5'. Write these values as plain numbers" in done.stderr
-    assert "`expression: CAST(v AS DECIMAL(38,10))`" in done.stderr
+    assert "it holds '12E4' (line 2), ' 5' as text. Correct these values" in done.stderr
+    assert "`expression: CAST(TRIM(v) AS DECIMAL(38,10))`" in done.stderr
     (tmp_path / "a.jsonl").write_text('{"k": 1, "v": "1.50"}\n')
     done = skillian("compare", "a.jsonl", *COMPARE[2:])
-    assert "its numbers are texts. Store them as numbers, or declare in" in done.stderr
+    assert "it holds '1.50' (line 1) as text. Correct these values" in done.stderr

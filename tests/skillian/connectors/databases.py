@@ -15,10 +15,9 @@ from tests.support.mysql import DIGITS, MANY
 from tests.support.waits import executing, soon
 
 from skillian.connectors import connect
-from skillian.connectors.clickhouse.connector import login_of as clickhouse_login
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.files.connector import FilesConnector
-from skillian.connectors.mysql.connector import MySQLConnector, login_of
+from skillian.connectors.mysql.connector import MySQLConnector
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.sqlite.connector import SQLiteConnector
 
@@ -110,7 +109,9 @@ def of_mysql(database: Any) -> Opened:
     return Opened(
         database.url,
         "mysql",
-        lambda limit: MySQLConnector(login_of(database.url, Path()), "x", timeout=limit),
+        lambda limit: MySQLConnector(
+            MySQLConnector.login_of("x", database.url, Path()), "x", timeout=limit
+        ),
         "localhost",
         lambda: len(database.execute(f"{statement} AND {others}")),
         database.execute,
@@ -130,7 +131,7 @@ def in_a_clickhouse(_: pytest.FixtureRequest, folder: Path) -> Opened:
     address = url.split("/")[2]
     server = Server(int(address.partition(":")[2]))
     kind: Any = type(connect("x", url, folder))
-    login = clickhouse_login(url, folder)[0]
+    login = kind.login_of("x", url, folder)
     like = "query LIKE '%sipHash64%' AND query NOT LIKE '%processes%'"
     counted = f"SELECT count() FROM system.processes WHERE {like}"  # noqa: S608
     return Opened(

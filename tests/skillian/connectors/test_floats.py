@@ -4,8 +4,7 @@ NumPy and Python print just that, each by its own algorithm.
 """
 
 import random
-from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from decimal import Decimal
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +14,8 @@ import duckdb
 import numpy as np
 import pytest
 from sqlglot import exp
-from tests.support.clickhouse import in_clickhouse, needs_clickhouse
+from tests.support.clickhouse import needs_clickhouse
+from tests.support.places import ClickHousePlace, Column, DuckDBPlace, Table, in_postgres
 from tests.support.postgres import Database
 from tests.support.spark_connect import SPARK, spark_tables
 
@@ -82,46 +82,37 @@ async def differing(connector: Connector, width: int) -> list[tuple[float, Decim
     ]
 
 
-def fill(execute: Callable[[str], object]) -> None:
-    """Make the table `floats` of every value, in the order of `values`."""
+def table() -> Table:
+    """Every value, in the order of `values`."""
+    columns = Column("i", "integer"), Column("v32", "single"), Column("v64", "float")
     pairs = enumerate(zip_longest(values(32), values(64)))
-    rows = ",".join(f"({n}, '{one}', '{two}')" for n, (one, two) in pairs).replace("'None'", "NULL")
-    execute("CREATE TABLE floats (i INT, v32 REAL, v64 DOUBLE PRECISION)")
-    execute(f"INSERT INTO floats VALUES {rows}")  # noqa: S608 - our own numbers
+    return Table("floats", columns, tuple((n, *pair) for n, pair in pairs))
 
 
 def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> str:
-    with duckdb.connect(folder / "f.duckdb") as connection:
-        fill(connection.execute)
-    return f"duckdb:///{folder / 'f.duckdb'}"
+    return DuckDBPlace(folder).put([table()])
 
 
-def in_postgres(request: pytest.FixtureRequest, _: Path) -> str:
+def in_a_postgres(request: pytest.FixtureRequest, _: Path) -> str:
     database: Database = request.getfixturevalue("postgres_database")
-    fill(database.execute)
-    return database.url
+    with closing(in_postgres(database.url)) as place:
+        return place.put([table()])
 
 
-def in_file(folder: Path) -> Path:
-    (folder / "tables").mkdir()
-    with duckdb.connect() as connection:
-        fill(connection.execute)
-        connection.execute(f"COPY floats TO '{folder / 'tables' / 'floats.parquet'}'")
-    return folder / "tables"
-
-
-def in_a_clickhouse(_: pytest.FixtureRequest, folder: Path) -> str:
-    table = f"SELECT * FROM file('{in_file(folder) / 'floats.parquet'}', 'Parquet')"  # noqa: S608
-    return in_clickhouse(f"CREATE TABLE floats ENGINE = MergeTree ORDER BY tuple() AS {table}")
+def in_a_clickhouse(_: pytest.FixtureRequest, __: Path) -> str:
+    return ClickHousePlace().put([table()])
 
 
 def in_spark(request: pytest.FixtureRequest, folder: Path) -> str:
-    return spark_tables(request.getfixturevalue("spark_server"), "binary", in_file(folder))
+    (folder / "tables").mkdir()
+    with duckdb.connect(in_duckdb(request, folder).removeprefix("duckdb:///")) as connection:
+        connection.execute(f"COPY floats TO '{folder / 'tables' / 'floats.parquet'}'")
+    return spark_tables(request.getfixturevalue("spark_server"), "binary", folder / "tables")
 
 
 PLACES = (
     in_duckdb,
-    in_postgres,
+    in_a_postgres,
     pytest.param(in_a_clickhouse, marks=needs_clickhouse),
     pytest.param(in_spark, marks=SPARK),
 )

@@ -1,7 +1,7 @@
 """What every connector to a server keeps: one state, few connections, and an error without one."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from threading import Event
@@ -16,6 +16,7 @@ from tests.skillian.connectors.databases import (
     SERVERS,
     Opened,
     drained,
+    in_postgres,
     of_mysql,
     of_postgres,
 )
@@ -24,9 +25,9 @@ from tests.support.postgres import running_postgres
 from tests.support.waits import soon
 
 from skillian.connectors import connect
-from skillian.connectors.base import ColumnType, HoldsState, Table
+from skillian.connectors.base import HoldsState
 from skillian.connectors.mysql.connector import MySQLConnector
-from skillian.connectors.servers import StateServerConnector, StateSession
+from skillian.connectors.postgres.session import PostgresSession
 from skillian.errors import QueryError
 
 of_each_server = pytest.mark.parametrize("opened", SERVERS, indirect=True)
@@ -193,100 +194,68 @@ async def test_a_value_without_a_place_is_named(opened: Opened, connector: Any) 
     assert (await connector.run(edge, {})).to_pylist()[0]["x"]
 
 
-class _Calls:
-    """What sessions are asked to do, in its order; what an event stands for waits for it."""
-
-    def __init__(self) -> None:
-        self.ended: list[str] = []
-        self.waits, self.go = Event(), Event()
-
-    def wait(self) -> None:
-        self.waits.set()
-        assert self.go.wait(60)
+Call = Callable[[PostgresSession], None]
 
 
-class _ScriptedSession(StateSession):
-    """A session of no server, whose statements never end; `slow` is the call that waits."""
+def watched(slow: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Event, Event]:
+    """How calls of sessions begin and end; `slow` sets an event, and waits for the other one."""
+    calls: list[str] = []
+    waits, go = Event(), Event()
 
-    def __init__(self, calls: _Calls, slow: str) -> None:
-        super().__init__(60)
-        self._calls, self._slow = calls, slow
+    def noting(name: str, call: Call) -> Call:
+        def noted(session: PostgresSession) -> None:
+            calls.append(f"{name} begins")
+            if name == slow:
+                waits.set()
+                assert go.wait(60)
+            call(session)
+            calls.append(f"{name} ends")
 
-    def begin(self) -> None:
-        self.check()
+        return noted
 
-    def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        raise AssertionError(statement)
-
-    def start(self, statement: str, parameters: Mapping[str, object]) -> None:
-        assert (statement, parameters) == ("SELECT 1", {})
-        self.check()
-
-    def batch(self) -> Any:
-        self.check()
-        return object()
-
-    def kill(self) -> None:
-        self._calls.go.set()
-
-    def end_statement(self) -> None:
-        self._done("end_statement")
-
-    def stop(self) -> None:
-        self._done("stop")
-
-    def _done(self, call: str) -> None:
-        if call == self._slow:
-            self._calls.wait()
-        self._calls.ended.append(call)
+    for name in ("end_statement", "stop"):
+        monkeypatch.setattr(PostgresSession, name, noting(name, getattr(PostgresSession, name)))
+    monkeypatch.setattr(PostgresSession, "kill", lambda _: go.set())
+    return calls, waits, go
 
 
-class _ScriptedConnector(StateServerConnector[_ScriptedSession]):
-    dialect = "postgres"
-    connections = 8
-    failures = ()
-
-    def __init__(self, slow: str) -> None:
-        self.calls = _Calls()
-        super().__init__(
-            "x", 60, lambda _: _ScriptedSession(self.calls, slow), lambda *_: QueryError("failed")
-        )
-
-    async def catalog(self) -> tuple[Table, ...]:
-        return ()
+in_one_server = pytest.mark.parametrize("opened", [in_postgres], indirect=True)
 
 
-async def test_no_session_goes_on_while_others_are_closed() -> None:
-    connector = _ScriptedConnector("stop")
-    streams = [connector.stream("SELECT 1", {}) for _ in range(3)]
+@in_one_server
+async def test_no_session_goes_on_while_others_are_closed(
+    connector: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streams = [connector.stream(NUMBERS["postgres"].format(10**7), {}) for _ in range(3)]
     for stream in streams:
         await anext(stream)
+    calls, waits, go = watched("stop", monkeypatch)
     closing = asyncio.create_task(connector.aclose())
-    assert await asyncio.to_thread(connector.calls.waits.wait, 60)
+    assert await asyncio.to_thread(waits.wait, 60)
     for stream in streams:
         with pytest.raises(QueryError, match="'x': the statement was stopped"):
             await anext(stream)
-    connector.calls.go.set()
+    go.set()
     await closing
-    assert connector.calls.ended == ["stop"] * 3
+    assert calls.count("stop ends") == 3
 
 
+@in_one_server
 @pytest.mark.parametrize("end", ["aclose", "cancel"])
-async def test_a_session_is_closed_after_its_statement_has_ended(end: str) -> None:
-    connector = _ScriptedConnector("end_statement")
+async def test_a_session_is_closed_after_its_statement_has_ended(
+    connector: Any, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    calls, waits, _ = watched("end_statement", monkeypatch)
 
     async def left() -> None:
-        async with (
-            connector.one_state() as state,
-            aclosing(state.stream("SELECT 1", {})) as batches,
-        ):
-            await anext(batches)
+        async with connector.one_state() as state, aclosing(state.stream("SELECT 1", {})) as rows:
+            await anext(rows)
 
     leaving = asyncio.create_task(left())
-    assert await asyncio.to_thread(connector.calls.waits.wait, 60)
+    assert await asyncio.to_thread(waits.wait, 60)
     if end == "aclose":
         await connector.aclose()
     else:
         leaving.cancel()
     await asyncio.wait([leaving])
-    assert connector.calls.ended == ["end_statement", "stop"]
+    assert calls[1:3] == ["end_statement ends", "stop begins"]

@@ -28,23 +28,3 @@ async def make_services(tmp_path: Path) -> AsyncIterator[MakeServices]:
     yield make
     for services in opened:
         await services.aclose()
-
-
-def two_sources(
-    dimensions: str,
-    measures: str,
-    align_on: str = "",
-    *,
-    tables: tuple[str, str] = ("connection: c, table: a", "connection: c, table: b"),
-    measures_b: str | None = None,
-    connections: str = "c: 'duckdb:///test.duckdb'",
-) -> str:
-    """A sources.yaml with sources a and b, over tables a and b of `make_services` by default."""
-    sources = "".join(
-        f"  {name}: {{{table}, dimensions: {{{dimensions}}}, measures: {{{measured}}}}}\n"
-        for name, table, measured in zip(
-            "ab", tables, (measures, measures_b or measures), strict=True
-        )
-    )
-    aligned = f"comparison: {{default_align_on: [{align_on}]}}\n"
-    return f"connections: {{{connections}}}\nsources:\n{sources}{aligned}"

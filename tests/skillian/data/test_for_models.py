@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.skillian.data.conftest import two_sources
+from tests.support.asking import two_sources
 
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.for_models import (

@@ -178,22 +178,16 @@ def test_untracked_findings_are_open_or_new_by_their_number_and_never_known(
     assert more.sentence == "2 new, 4 open, 1 known, 0 fixed."
 
 
-def test_a_history_without_sizes_is_continued(tmp_path: Path) -> None:
+def test_a_history_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     with closing(sqlite3.connect(path)) as old:
-        old.execute(
-            "CREATE TABLE skillian_history_findings (comparison TEXT, finding TEXT, text TEXT,"
-            " since TEXT, fixed TEXT, note TEXT, due TEXT, PRIMARY KEY (comparison, finding))"
-        )
-        values = ("daily", finding(7).id, "amount differs", "2026-02-01T00:00:00+00:00")
-        old.execute(
-            "INSERT INTO skillian_history_findings VALUES (?, ?, ?, ?, NULL, NULL, NULL)", values
-        )
+        old.execute("CREATE TABLE skillian_history_findings (comparison TEXT, finding TEXT)")
         old.commit()
-    for _ in range(2):
-        with open_history(f"sqlite:///{path}") as history:
-            standing = history.record("daily", "findings", [finding(7)], 1, START)
-            assert [each.since for each in standing.open] == ["2026-02-01T00:00:00+00:00"]
+    with (
+        pytest.raises(UnavailableError, match="no such column"),
+        open_history(f"sqlite:///{path}") as history,
+    ):
+        history.record("daily", "findings", [finding(7)], 1, START)
 
 
 def test_a_finding_that_returns_is_new_and_its_note_is_gone(history: History) -> None:

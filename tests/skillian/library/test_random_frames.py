@@ -10,9 +10,9 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.skillian.oracle.questions import Column, Table
 from tests.skillian.oracle.row_cases import Limits, row_cases
 from tests.skillian.oracle.row_oracle import expected
+from tests.support.places import Column, Table
 
 import skillian
 from skillian.data.declare.rules import Rules

@@ -11,7 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.skillian.oracle.places import (
+from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.tables import PROFILES, Profile
+from tests.support.mysql import Server as MySQLServer
+from tests.support.places import (
     ClickHousePlace,
     CSVPlace,
     DuckDBPlace,
@@ -20,9 +23,6 @@ from tests.skillian.oracle.places import (
     in_mysql,
     in_postgres,
 )
-from tests.skillian.oracle.running import Pair
-from tests.skillian.oracle.tables import PROFILES, Profile
-from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 
 # The statement of PostgreSQL, and that of DuckDB over what is staged from both.

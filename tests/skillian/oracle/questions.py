@@ -7,25 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Column:
-    """A column: `kind` is text, integer, decimal, boolean, date or timestamp."""
-
-    name: str
-    kind: str = "text"
-    scale: int = 2
-    precision: int = 24
-
-
-@dataclass(frozen=True)
-class Table:
-    name: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def column(self, name: str) -> Column:
-        return next(column for column in self.columns if column.name == name)
+from tests.support.places import Table
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.skillian.oracle.questions import Column, Table
+from tests.support.places import Column, Table
 
 from skillian.data.declare.rules import Rule
 

@@ -11,7 +11,7 @@ from math import isnan
 from typing import Any
 from uuid import UUID
 
-from tests.skillian.oracle.questions import Table
+from tests.support.places import Table
 
 from skillian.data.declare.rules import Rule
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.skillian.oracle.checks import check, check_follow_up
-from tests.skillian.oracle.places import ClickHousePlace, Place
-from tests.skillian.oracle.questions import Column, Question, Side, Table
+from tests.skillian.oracle.questions import Question, Side
 from tests.skillian.oracle.tables import Profile
 from tests.support.asking import measures_asked
+from tests.support.places import ClickHousePlace, Column, Place, Table
 
 from skillian.data.declare.definitions import SourcesFile
 from skillian.data.declare.sources import SourceRegistry

@@ -9,9 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.skillian.oracle.oracle import AGGREGATIONS, Limits, limits_of
-from tests.skillian.oracle.questions import Column, Question, Side, Table
-from tests.skillian.oracle.themes import AGREEING, UNDECLARED, Theme
+from tests.skillian.oracle.questions import Question, Side
+from tests.skillian.oracle.themes import AGREEING, Theme
 from tests.skillian.oracle.values import kind_of, meant
+from tests.support.places import Column, Table
 
 MUCH = Decimal(9999999)
 ABSOLUTE = ("0", "0.01", "0.05", 1, 5, MUCH)
@@ -160,7 +161,8 @@ few = st.one_of(st.none(), st.integers(-9, 9))
 finite = st.sampled_from([0.0, -0.0, 0.1, 1 / 3, 1e-10, 12345678.9]) | st.floats(-1e6, 1e6).filter(
     lambda value: value == 0 or abs(value) > 1e-6
 )
-floats = finite | st.sampled_from([math.nan, math.inf, -math.inf])
+numbers = finite | st.sampled_from([math.inf, -math.inf])
+floats = numbers | st.just(math.nan)
 
 
 def float_of(values: st.SearchStrategy[float]) -> Number:
@@ -198,12 +200,6 @@ def questions(draw: st.DrawFn, profile: Profile) -> Question:
     """A question whose two sides can be compared."""
     themes = draw(st.lists(st.sampled_from(profile.themes), min_size=1, max_size=3))
     return profile.adapt(draw(asked(profile, themes)))
-
-
-@st.composite
-def refused_questions(draw: st.DrawFn, profile: Profile) -> Question:
-    """A question that no one can answer: the types of a key differ, and nothing says how."""
-    return replace(draw(asked(profile, [draw(st.sampled_from(UNDECLARED))])), filters={})
 
 
 @dataclass(frozen=True)
@@ -311,7 +307,7 @@ def turned(values: Sequence[str]) -> st.SearchStrategy[list[str]]:
 
 # SQLite keeps a DECIMAL of more than 15 digits as a binary float, and NaN as NULL.
 _SMALL = (
-    float_of(finite),
+    float_of(numbers),
     number(2, 2, small_money),
     number(2, 4, small_money),
     *(each for each in NUMBERS if each.a.kind not in {"decimal", "float"}),

@@ -11,35 +11,27 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.skillian.oracle.running import Pair
-from tests.skillian.oracle.tables import FLOATS, Profile, questions, refused_questions
+from tests.skillian.oracle.tables import FLOATS, Profile, questions
 
 from skillian.data.comparison import groups, statement
-from skillian.errors import QueryError
 
 LONG = int(os.environ.get("ORACLE_EXAMPLES", "0"))
 EXAMPLES = LONG or settings().max_examples // 5
 PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if LONG else ()))
+FEW = settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.timeout(600 + EXAMPLES * 5)
-@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_the_engine_equals_the_oracle(any_pair: Pair, data: st.DataObject) -> None:
     any_pair.checked(data.draw(questions(any_pair.profile)))
 
 
-@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@FEW
 @given(data=st.data())
 def test_any_floats_equal_the_oracle(pair: Pair, data: st.DataObject) -> None:
     pair.checked(data.draw(questions(Profile(numbers=(FLOATS,)))))
-
-
-@settings(max_examples=5, phases=PHASES)
-@given(data=st.data())
-def test_different_types_are_refused_with_the_fix(one_pair: Pair, data: st.DataObject) -> None:
-    question = data.draw(refused_questions(one_pair.profile))
-    with pytest.raises(QueryError, match="declare the same `type` for the dimension"):
-        one_pair.compared(question)
 
 
 # Without a look at some keys only the proof decides; or nothing joins rows.
@@ -50,9 +42,7 @@ WAYS: dict[str, tuple[Any, str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(
-    max_examples=LONG or EXAMPLES // 2, phases=PHASES, suppress_health_check=[HealthCheck.too_slow]
-)
+@settings(FEW, max_examples=LONG or EXAMPLES // 2)
 @given(data=st.data())
 def test_the_engine_equals_the_oracle_however_it_joins_rows(
     place_of: Any, way: str, data: st.DataObject

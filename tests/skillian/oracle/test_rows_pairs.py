@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.skillian.data.tables.comparing import compare
-from tests.skillian.oracle.questions import Table
 from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
 from tests.skillian.oracle.running import Pair
+from tests.support.places import Table
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.results.result import ComparisonResult

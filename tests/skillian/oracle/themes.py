@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.skillian.oracle.questions import Column
+from tests.support.places import Column
 
 Members = st.SearchStrategy[tuple[Any, Any]]
 
@@ -133,10 +133,5 @@ WIDENED = (
     Theme(written(WHOLE, [*map(Decimal, WHOLE)]), column("integer"), column("decimal")),
     Theme(written(MIDNIGHTS, DAYS), column("timestamp"), column("date")),
     Theme(written(DAYS, MIDNIGHTS), column("date"), column("timestamp")),
-)
-# Kinds that nothing makes equal: an error that contains the fix.
-UNDECLARED = (
-    Theme(written(("7", "8"), (7, 8)), b=column("integer")),
-    Theme(written(("true", "false"), (True, False)), b=column("boolean")),
 )
 AGREEING = (*PLAIN, *NORMALISED, *MAPPED, *TYPED, *DATED, *WIDENED)

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.skillian.oracle.questions import Column
+from tests.support.places import Column
 
 
 def kind_of(dimension: Mapping[str, Any], column: Column) -> str:
@@ -78,7 +78,7 @@ def _moment(value: Any, goal: str, pattern: str | None) -> date | datetime:
         return moment.date() if goal == "date" else moment
     if isinstance(value, str):
         return (datetime if goal == "timestamp" else date).fromisoformat(value)
-    return value.date() if isinstance(value, datetime) else value
+    return value.date() if goal == "date" and isinstance(value, datetime) else value
 
 
 def kept(value: Any, test: Any, kind: str) -> bool:

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tests.support.asking import two_sources
+
 from skillian.data.comparison import Depth
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
@@ -20,21 +22,11 @@ HOSTILE = (
     "{{ 7 * 7 }} ${{ secrets }}",
     "\u202eright to left",
 )
-SOURCES = """
-connections: {main: duckdb:///hostile.duckdb}
-sources:
-  "<b>a</b>":
-    connection: main
-    table: ta
-    dimensions: {"k|<i>": {column: k}}
-    measures: {v: {column: v, aggregation: sum, unit: "<u>"}, n: {column: k, aggregation: count}}
-  b:
-    connection: main
-    table: tb
-    dimensions: {"k|<i>": {column: k}}
-    measures: {v: {column: v, aggregation: sum, unit: "<u>"}, n: {column: k, aggregation: count}}
-comparison: {default_align_on: ["k|<i>"]}
-"""
+SOURCES = two_sources(
+    '"k|<i>": {column: k}',
+    'v: {column: v, aggregation: sum, unit: "<u>"}, n: {column: k, aggregation: count}',
+    '"k|<i>"',
+).replace("  a: {", '  "<b>a</b>": {', 1)
 
 
 def comparison_of(**options: Any) -> SavedComparison:

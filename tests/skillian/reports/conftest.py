@@ -35,13 +35,13 @@ def failed(demo: Path) -> Outcome:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Two measures over keys that look like markup, and amounts that no binary float holds."""
     folder = tmp_path_factory.mktemp("hostile")
-    with duckdb.connect(folder / "hostile.duckdb") as connection:
-        for table, amount in (("ta", "123456789012345678.12"), ("tb", "123456789012345678.13")):
+    with duckdb.connect(folder / "test.duckdb") as connection:
+        for table, amount in (("a", "123456789012345678.12"), ("b", "123456789012345678.13")):
             connection.execute(f"CREATE TABLE {table} (k VARCHAR, v DECIMAL(38, 2))")
             rows = [[key, amount] for key in HOSTILE] + [[None, "1.00"]]
             connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)  # noqa: S608 - ours
-        connection.execute("INSERT INTO ta VALUES ('no amount', NULL), ('only a', -5)")
-        connection.execute("INSERT INTO tb VALUES ('no amount', 7), ('only b', 0.5)")
+        connection.execute("INSERT INTO a VALUES ('no amount', NULL), ('only a', -5)")
+        connection.execute("INSERT INTO b VALUES ('no amount', 7), ('only b', 0.5)")
     (folder / "sources.yaml").write_text(SOURCES, encoding="utf-8")
     name = "<h1>hostile</h1> &lt; @all"
     comparison = comparison_of(name=name, a="<b>a</b>", b="b", measures=["v", "n"])

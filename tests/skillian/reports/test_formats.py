@@ -136,12 +136,8 @@ def suites_of(*outcomes: Outcome) -> ET.Element:
 
 
 def problems_of(suite: ET.Element, tag: str) -> dict[str, ET.Element]:
-    problems = {}
-    for case in suite.iter("testcase"):
-        problem = case.find(tag)
-        if problem is not None:
-            problems[case.attrib["name"]] = problem
-    return problems
+    problems = ((case.attrib["name"], case.find(tag)) for case in suite.iter("testcase"))
+    return {name: problem for name, problem in problems if problem is not None}
 
 
 def test_failures_list_the_largest_differences(close: Outcome) -> None:
@@ -184,14 +180,6 @@ def test_the_report_follows_the_schemas_of_jenkins_and_ant(
         for case in cases:
             assert set(case.attrib) == {"name", "classname", "time"}
             assert all({"type", "message"} == set(problem.attrib) for problem in case)
-
-
-def test_characters_that_xml_cannot_hold_are_replaced(hostile: Outcome) -> None:
-    text = write_junit([hostile])
-    assert "\x1b" not in text
-    assert "\x0b" not in text
-    assert "<script>" not in text
-    assert "window.pwned = 1" in "".join(suites_of(hostile).itertext())
 
 
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=2)

@@ -29,9 +29,9 @@ from skillian.reports.outcome import (
     ROWS,
     VERDICTS,
     Compared,
+    Failed,
     Format,
     Outcome,
-    TableMissing,
     run_all,
     worst,
 )
@@ -149,11 +149,11 @@ async def _compared(
     return whole, tuple(sorted((*compared, *missing), key=lambda each: each.comparison.name))
 
 
-def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -> TableMissing:
+def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -> Failed:
     update = {"name": table.name, "a": whole.names[0], "b": whole.names[1]}
     only = whole.names[0] if table.side == "a" else whole.names[1]
     reason = f"Table {table.name} is only in {only}."
-    return TableMissing(common.model_copy(update=update), 0.0, reason)
+    return Failed(common.model_copy(update=update), 0.0, reason, "findings")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 from zoneinfo import ZoneInfo
 
 from clickhouse_connect.driver.exceptions import ClickHouseError
@@ -16,7 +16,6 @@ from skillian.connectors.clickhouse.errors import StatementError, explained
 from skillian.connectors.clickhouse.session import ClickHouseServer, ClickHouseStatement
 from skillian.connectors.clickhouse.types import column_type, is_nullable
 from skillian.connectors.servers import ServerConnector
-from skillian.errors import UnavailableError
 
 _CATALOG = """
 SELECT c."database" AS "database", c."table" AS "table", c."name" AS "name", c."type" AS "type",
@@ -31,7 +30,6 @@ _MERGED = re.compile("(?:Replacing|Collapsing|Summing|Aggregating|Coalescing)Mer
 """The engines of tables from which merges remove rows, also replicated and versioned ones."""
 _UNMERGED = ("Buffer", "Distributed", "MaterializedView", "Merge")
 """The engines of tables that read others, which may be of such an engine."""
-_OPTIONS = ("secure", "ca_cert", "timezone")
 _SECURE = {"true": True, "false": False}
 
 
@@ -39,23 +37,20 @@ class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
     """A `Connector` to one server.
 
     Args:
-        login: The driver's arguments for a connection.
+        login: The driver's arguments for a connection, and a `timezone`.
         name: The connection's name in the configuration; messages use it in place of the URL.
-        timezone: The zone of a DateTime without one of its own.
         timeout: How many seconds a statement may run.
     """
 
     dialect = "clickhouse"
     failures = (ClickHouseError, StatementError, OSError)
+    form = "clickhouse://user:password@host:8123/database"
+    options = ("secure=true", "ca_cert=FILE", "timezone=Europe/Berlin")
 
     def __init__(
-        self,
-        login: Mapping[str, Any],
-        name: str,
-        timezone: str = "UTC",
-        timeout: float = TIMEOUT_SECONDS,
+        self, login: Mapping[str, Any], name: str, timeout: float = TIMEOUT_SECONDS
     ) -> None:
-        server = self._server = ClickHouseServer(login, timezone)
+        server = self._server = ClickHouseServer(login)
         super().__init__(
             name, timeout, lambda seconds: ClickHouseStatement(server, seconds), explained
         )
@@ -64,19 +59,26 @@ class ClickHouseConnector(ServerConnector[ClickHouseStatement]):
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
         """The connector for `clickhouse://user:password@host:8123/database`.
 
-        Options after a `?` are `secure=true` (TLS), `ca_cert` (a file relative to `folder`) and
-        `timezone`. Raises `UnavailableError` for a malformed URL.
+        Raises `UnavailableError` for a malformed URL.
         """
-        try:
-            login, timezone = login_of(url, folder)
-        except (KeyError, ValueError, OSError):
-            raise UnavailableError(
-                f"connection {name!r}: its URL is not"
-                " clickhouse://user:password@host:8123/database; after a ? it may have"
-                " secure=true, ca_cert= with the path of a file, and timezone= with the name of a"
-                " zone, such as Europe/Berlin"
-            ) from None
-        return cls(login, name, timezone)
+        return cls(cls.login_of(name, url, folder), name)
+
+    @classmethod
+    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
+        """The driver's arguments, and the `timezone` of a DateTime without one of its own."""
+        timezone = options.get("timezone", "UTC")
+        ZoneInfo(timezone)
+        secure = _SECURE[options.get("secure", "false")]
+        return {
+            **options,
+            "host": parts.hostname or "localhost",
+            "port": parts.port or (8443 if secure else 8123),
+            "username": unquote(parts.username or "default"),
+            "password": unquote(parts.password or ""),
+            "database": unquote(parts.path.removeprefix("/")) or None,
+            "secure": secure,
+            "timezone": timezone,
+        }
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default database first."""
@@ -118,25 +120,3 @@ def _remark(engine: str) -> str:
             " if it reads a table whose engine merges rows, compare a query of it with FINAL"
         )
     return ""
-
-
-def login_of(url: str, folder: Path) -> tuple[dict[str, Any], str]:
-    """The driver's arguments, and a zone; raises an error for a malformed URL."""
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-    if not options.keys() <= {*_OPTIONS}:
-        raise ValueError
-    timezone = options.get("timezone", "UTC")
-    ZoneInfo(timezone)
-    secure = _SECURE[options.get("secure", "false")]
-    login: dict[str, Any] = {
-        "host": parts.hostname or "localhost",
-        "port": parts.port or (8443 if secure else 8123),
-        "username": unquote(parts.username or "default"),
-        "password": unquote(parts.password or ""),
-        "database": unquote(parts.path.removeprefix("/")) or None,
-        "secure": secure,
-    }
-    if "ca_cert" in options:
-        login["ca_cert"] = str(folder / options["ca_cert"])
-    return login, timezone

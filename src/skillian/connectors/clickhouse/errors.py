@@ -2,8 +2,6 @@
 
 import re
 
-from skillian.errors import QueryError, too_slow
-
 _MESSAGE = re.compile(
     r"Code: (?P<code>\d+)\. DB::Exception: (?P<text>.*?)"
     r"(?:[:.] In scope |: [Ww]hile |: In block |\. ?Stack trace|\. \(|\(version "
@@ -41,14 +39,14 @@ class StatementError(Exception):
     """Why a statement failed that the driver had accepted; the first argument is a message."""
 
 
-def explained(name: str, error: Exception, seconds: float) -> QueryError:
-    """What went wrong with a statement on connection `name`, with this time limit."""
+def explained(error: Exception) -> str | None:
+    """What went wrong with a statement; None means that it ran too long."""
     match = _MESSAGE.search(str(error))
-    if match is not None and match["code"] == _TIMEOUT:
-        return too_slow(seconds)
-    if match is not None:
+    if match is None:
+        text = str(error) if isinstance(error, StatementError) else _UNREACHABLE
+    elif match["code"] == _TIMEOUT:
+        return None
+    else:
         text = _REASONS.get(match["code"]) or match["text"].strip().partition("\n")[0]
         text = _BEYOND if text.startswith(_OVERFLOWS) else text
-    else:
-        text = str(error) if isinstance(error, StatementError) else _UNREACHABLE
-    return QueryError(f"connection {name!r}: {_PATH.sub('…', text)}")
+    return _PATH.sub("…", text)

@@ -13,7 +13,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3.exceptions import HTTPError
 
 from skillian.connectors.arrow import arrow
-from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType, columns_by_name
+from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ColumnType, columns_by_name
 from skillian.connectors.clickhouse.errors import LOST, StatementError
 from skillian.connectors.clickhouse.statement import Parameter, bound, checked, without_materialized
 from skillian.connectors.clickhouse.types import column_type, needs_conversion, readable, typed
@@ -70,13 +70,12 @@ class ClickHouseServer:
     """Connects with the first statement; all methods may be called from any thread.
 
     Args:
-        login: The driver's arguments for a connection.
-        timezone: The zone of a time without one of its own.
+        login: The driver's arguments for a connection, and the `timezone` of a time without one.
     """
 
-    def __init__(self, login: Mapping[str, Any], timezone: str) -> None:
-        self._login = login
-        self.timezone = timezone
+    def __init__(self, login: Mapping[str, Any]) -> None:
+        self._login = dict(login)
+        self.timezone = str(self._login.pop("timezone"))
         self._lock = Lock()
         self._client: Any = None
 
@@ -156,13 +155,9 @@ class ClickHouseStatement(Session):
         self.columns = [*columns.items()]
         if any(needs_conversion(kind) for kind in columns.values()):
             text = readable(text, columns)
-        self._answer = Answer(self._asked("raw_stream", text, values, "ArrowStream"))
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows, None after the last; raises `StatementError` or `QueryError`."""
-        self.check()
-        batch = None if self._answer is None else self._answer.batch()
-        return None if batch is None else typed(batch, self.columns, self._server.timezone)
+        answer = self._answer = Answer(self._asked("raw_stream", text, values, "ArrowStream"))
+        timezone = self._server.timezone
+        self.rows = (typed(each, self.columns, timezone) for each in iter(answer.batch, None))
 
     def kill(self) -> None:
         """Have the server stop the statement, if it can be reached."""

@@ -8,8 +8,9 @@ from urllib.parse import SplitResult
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.dbapi.connector import DBAPIConnector
 from skillian.connectors.dbapi.rules import vendor_rules
+from skillian.connectors.servers import decoded
 
 _FORM = "'%Y-%m-%d %H:%M:%E6S'"
 adapt = vendor_rules(
@@ -30,7 +31,7 @@ class BigQueryConnector(DBAPIConnector):
 
     dialect = "bigquery"
     form = "bigquery://project/dataset"
-    options = frozenset({"location"})
+    options = ("location",)
     driver = "google.cloud.bigquery"
     paramstyle = "pyformat"
     catalogue = """

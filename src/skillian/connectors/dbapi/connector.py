@@ -1,19 +1,16 @@
 """A `Connector` over a DB-API module: what all vendors have in common."""
 
 import re
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from sqlglot import exp
 
 from skillian.connectors.base import (
     TIMEOUT_SECONDS,
-    ArrowBatch,
     Column,
     ColumnType,
     Declaration,
@@ -25,7 +22,7 @@ from skillian.connectors.base import (
 from skillian.connectors.dbapi.rows import batches, column_type
 from skillian.connectors.dialects import single_query
 from skillian.connectors.servers import ServerConnector, Session
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import QueryError
 
 _PIECES = re.compile(
     r"""'(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`]++|``)*+`? | \[[^\]]*+\]?
@@ -54,10 +51,6 @@ class DBAPIConnector(ServerConnector["DBAPISession"]):
     connections = 4
     keeps_time = True
 
-    form: ClassVar[str]
-    """The form of its URLs, for messages."""
-    options: ClassVar[frozenset[str]] = frozenset()
-    """What a URL may have after a `?`."""
     driver: ClassVar[str]
     """The driver's module."""
     paramstyle: ClassVar[str]
@@ -82,29 +75,14 @@ class DBAPIConnector(ServerConnector["DBAPISession"]):
         self.failures = (*errors, OSError, RuntimeError, ValueError)
 
     @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - no path in it
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:
         """The connector for a URL of the form `form`.
 
         Raises `UnavailableError` for a malformed URL, and `ModuleNotFoundError` without its driver.
         """
-        try:
-            parts = urlsplit(url)
-            options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-            if not options.keys() <= cls.options:
-                raise ValueError  # noqa: TRY301 - as for the other faults of a URL
-            login = cls.login(parts, options)
-        except ValueError:
-            after = f"; after a ? it may have {', '.join(sorted(cls.options))}"
-            raise UnavailableError(
-                f"connection {name!r}: its URL is not {cls.form}{after if cls.options else ''}"
-            ) from None
+        login = cls.login_of(name, url, folder)
         module: Any = import_module(cls.driver)
         return cls(lambda: cls.connect(module, login), name, errors=cls.errors(module))
-
-    @classmethod
-    @abstractmethod
-    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """The driver's arguments; raises `ValueError` for a malformed URL."""
 
     @classmethod
     def connect(cls, module: Any, login: Mapping[str, Any]) -> Any:
@@ -193,13 +171,11 @@ class DBAPISession(Session):
         self._connect = connect
         self._connection: Any = None
         self._cursor: Any = None
-        self._rows: Iterator[ArrowBatch] = iter(())
-        self._ended = False
 
     @property
     def is_usable(self) -> bool:
         """Whether all rows of its statement were read."""
-        return self._ended and not self.is_stopped
+        return self.is_ended and not self.is_stopped
 
     def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT without parameters, without reading its rows."""
@@ -212,19 +188,12 @@ class DBAPISession(Session):
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
         cursor = self._executed(*self._connector.bound(statement, parameters))
         self.columns = self._connector.columns(cursor)
-        self._rows = batches(cursor, self.columns)
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows of its statement, None after the last."""
-        self.check()
-        batch = next(self._rows, None)
-        self._ended = batch is None
-        return batch
+        self.rows = batches(cursor, self.columns)
 
     def all_rows(self, statement: str) -> list[Sequence[Any]]:
         """The rows of a statement of ours, in the driver's values."""
         rows: list[Sequence[Any]] = self._executed(statement, None).fetchall()
-        self._ended = True
+        self.is_ended = True
         return rows
 
     def kill(self) -> None:
@@ -236,14 +205,14 @@ class DBAPISession(Session):
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
         self.wait_for_kill()
-        if not self._ended:
+        if not self.is_ended:
             self.kill()
         if self._connection is not None:
             with suppress(Exception):  # it may be broken
                 self._connection.close()
 
     def _executed(self, statement: str, values: Any) -> Any:
-        self._ended = False
+        self.is_ended = False
         if self._connection is None:
             self._connection = self._connect()
             for setting in self._connector.settings:
@@ -257,14 +226,6 @@ class DBAPISession(Session):
         return self._cursor
 
 
-def _explained(name: str, error: Exception, _: float) -> QueryError:
+def _explained(error: Exception) -> str:
     """The driver's message on one line, and without addresses."""
-    text = _PRIVATE.sub("…", str(error).partition("\n")[0])
-    return QueryError(f"connection {name!r}: {text}")
-
-
-def decoded(text: str | None) -> str:
-    """A part of a URL without its percent-encoding; raises `ValueError` if it is missing."""
-    if not text:
-        raise ValueError
-    return unquote(text)
+    return _PRIVATE.sub("…", str(error).partition("\n")[0])

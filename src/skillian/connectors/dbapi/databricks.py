@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 from urllib.parse import SplitResult
 
 from skillian.connectors.base import Kind
-from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.dbapi.connector import DBAPIConnector
+from skillian.connectors.servers import decoded
 from skillian.connectors.spark.rows import KINDS
 
 
@@ -14,7 +15,7 @@ class DatabricksConnector(DBAPIConnector):
 
     dialect = "databricks"
     form = "databricks://token:TOKEN@host/sql/1.0/warehouses/ID"
-    options = frozenset({"catalog", "schema"})
+    options = ("catalog", "schema")
     driver = "databricks.sql"
     paramstyle = "named"
     settings = ("SET ANSI_MODE = true", "SET TIME ZONE 'UTC'")

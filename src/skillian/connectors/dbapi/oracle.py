@@ -7,8 +7,9 @@ from urllib.parse import SplitResult
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.dbapi.connector import DBAPIConnector
 from skillian.connectors.dbapi.rules import vendor_rules
+from skillian.connectors.servers import decoded
 
 _FORM = "'YYYY-MM-DD HH24:MI:SS.FF6'"
 

@@ -7,8 +7,9 @@ from urllib.parse import SplitResult
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.dbapi.connector import DBAPIConnector
 from skillian.connectors.dbapi.rules import vendor_rules
+from skillian.connectors.servers import decoded
 
 _FORM = "'YYYY-MM-DD HH24:MI:SS.FF6'"
 adapt = vendor_rules(
@@ -34,7 +35,7 @@ class SnowflakeConnector(DBAPIConnector):
 
     dialect = "snowflake"
     form = "snowflake://user:password@account/database/schema"
-    options = frozenset({"warehouse", "role", "authenticator"})
+    options = ("warehouse", "role", "authenticator")
     driver = "snowflake.connector"
     paramstyle = "qmark"
     catalogue = """

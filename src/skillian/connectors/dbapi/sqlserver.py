@@ -7,8 +7,9 @@ from urllib.parse import SplitResult
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
+from skillian.connectors.dbapi.connector import DBAPIConnector
 from skillian.connectors.dbapi.rules import vendor_rules
+from skillian.connectors.servers import decoded
 
 # Bytes decide, except that SQL Server treats spaces at the end of a text as absent.
 _TEXT = "CAST(v AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2"
@@ -32,7 +33,7 @@ class SQLServerConnector(DBAPIConnector):
 
     dialect = "tsql"
     form = "mssql://user:password@host:1433/database"
-    options = frozenset({"encrypt", "trust_server_certificate", "authentication"})
+    options = ("encrypt", "trust_server_certificate", "authentication")
     driver = "mssql_python"
     paramstyle = "qmark"
     settings = ("SET ANSI_NULLS, QUOTED_IDENTIFIER, ARITHABORT, ANSI_WARNINGS ON",)

@@ -12,7 +12,6 @@ from sqlglot import exp
 from skillian.connectors.base import (
     TIMEOUT_SECONDS,
     ArrowBatch,
-    ArrowTable,
     ColumnType,
     Declaration,
     Table,
@@ -57,7 +56,7 @@ class EngineConnector(ABC):
         async with self.engine_for(statement) as engine:
             return await engine.describe(statement)
 
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """Run one SELECT with named parameters and return its rows, within the budget."""
         async with self.engine_for(statement) as engine:
             return await engine.run(statement, parameters)

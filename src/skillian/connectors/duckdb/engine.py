@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -19,7 +20,6 @@ from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
     ArrowBatch,
-    ArrowTable,
     ColumnType,
     Kind,
     table_within_budget,
@@ -30,7 +30,6 @@ from skillian.connectors.duckdb.statement import (
     RunningStatement,
     columns_of,
     plain_rows,
-    planning,
     select,
 )
 from skillian.connectors.scratch import folder_of, scratch
@@ -51,17 +50,18 @@ _CONFIG = {
     "preserve_insertion_order": "false",
 }
 # No files except those that the setup admits. A time with its zone reads the same on every
-# machine. No statement can change these settings, except how a plan is improved.
+# machine. No statement can change these settings.
 _LOCK_DOWN = """
 SET enable_external_access = false;
 SET GLOBAL TimeZone = 'UTC';
-SET allowed_configs = ['disabled_optimizers'];
 SET lock_configuration = true;
 """
 # A sum of integers of 128 bits is one itself, and is then cast.
 _OVERFLOW = re.compile(r"Overflow in|Could not cast value -?[0-9.]{1,64} to DECIMAL\(38")
 # What DuckDB says before the message of an ERROR() in a statement of skillian.
 _OWN = "Invalid Input Error: "
+_WIDE = 200_000
+"""The characters of a statement about some 300 columns."""
 _SPILLED = "duckdb_temp_"
 """Begins the names of DuckDB's temporary files."""
 _TYPES: dict[Kind, str] = {
@@ -158,10 +158,10 @@ class DuckDBEngine:
             lambda cursor: columns_of(select(cursor, statement, {})), text=statement
         )
 
-    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowBatch:
         """The rows of one SELECT, within the budget."""
 
-        def read(running: RunningStatement) -> ArrowTable:
+        def read(running: RunningStatement) -> ArrowBatch:
             relation = select(running.on(self._cursor(statement)), statement, parameters)
             schema = running.read(relation, _BATCH_ROWS)
             return table_within_budget(iter(running.next_batch, None), schema)
@@ -176,12 +176,11 @@ class DuckDBEngine:
 
         None if a value has another form there. It does not load Arrow.
         """
-
-        def read(cursor: Cursor) -> list[dict[str, Any]] | None:
-            with planning(cursor, statement):
-                return plain_rows(cursor, statement, parameters)
-
-        return await self.call(read, STREAM_TIMEOUT_SECONDS, text=statement)
+        return await self.call(
+            lambda cursor: plain_rows(cursor, statement, parameters),
+            STREAM_TIMEOUT_SECONDS,
+            text=statement,
+        )
 
     async def stream(
         self, statement: str, parameters: Mapping[str, object]
@@ -193,8 +192,7 @@ class DuckDBEngine:
 
             def start() -> None:
                 cursor = running.on(self._cursor(statement))
-                with planning(cursor, statement):
-                    running.read(select(cursor, statement, parameters), _STREAM_BATCH_ROWS)
+                running.read(select(cursor, statement, parameters), _STREAM_BATCH_ROWS)
 
             self._streams.add(running)
             try:
@@ -227,6 +225,8 @@ class DuckDBEngine:
             raise QueryError(self._explain(error)) from None
 
     def _cursor(self, statement: str = "") -> Cursor:
+        if len(statement) > _WIDE:  # its tree has cycles, and its plan needs their memory
+            gc.collect()
         # DuckDB refuses a second call on a busy connection rather than waiting.
         with self._lock:
             if self._connection is None:
@@ -375,8 +375,7 @@ class Workspace(DuckDBEngine):
 
 def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> int:
     """How many rows a statement has stored."""
-    with planning(cursor, statement):
-        cursor.execute(statement, parameters or None)
+    cursor.execute(statement, parameters or None)
     return int(next(iter(cursor.fetchall()), (0,))[0])
 
 

@@ -3,10 +3,9 @@
 # Evaluated annotations would keep DuckDB's types alive at exit, which nanobind reports as a leak.
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from typing import Any, Self, cast
@@ -38,9 +37,6 @@ _PLAIN = frozenset(_KINDS) - {"ENUM", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"
 # that Python does not have.
 _YEARS = range(2, 9999)
 _TYPE = re.compile(r"(?P<name>[A-Z_ ]+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
-_WIDE = 200_000
-"""The characters of a statement about some 300 columns."""
-_SLOW_ON_WIDE = "statistics_propagation,projection_placement"
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
@@ -175,23 +171,3 @@ def _parsed(cursor: Cursor, text: str) -> duckdb.Statement:
     if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise QueryError("only a single SELECT is run here; nothing was executed")
     return statements[0]
-
-
-@contextmanager
-def planning(cursor: Cursor, text: str) -> Generator[None]:
-    """Plan a statement about hundreds of columns without the optimizations that are slow then.
-
-    Their time grows with the square of the number of columns. Statements that other threads plan
-    meanwhile go without them, too, and may only be slower. The tree that the statement was made of
-    has cycles: it is collected first, since the plan needs its memory.
-    """
-    if len(text) < _WIDE:
-        yield
-        return
-    gc.collect()
-    with cursor.cursor() as other:  # the cursor itself is busy as soon as there are rows
-        other.execute(f"SET disabled_optimizers = '{_SLOW_ON_WIDE}'")
-        try:
-            yield
-        finally:
-            other.execute("RESET disabled_optimizers")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 
 import pymysql
 
@@ -13,11 +13,9 @@ from skillian.connectors.base import TIMEOUT_SECONDS, ColumnType, Declaration, T
 from skillian.connectors.mysql.errors import explained
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.mysql.types import column_type
-from skillian.connectors.servers import CannotConnectError, StateServerConnector
-from skillian.errors import QueryError, UnavailableError
+from skillian.connectors.servers import CannotConnectError, StateServerConnector, decoded
+from skillian.errors import QueryError
 
-_FORM = "mysql://user:password@host:3306/database"
-_OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _CATALOG = """
 SELECT table_schema AS table_schema, table_name AS table_name, column_name AS column_name,
     data_type AS data_type, column_type AS column_type, numeric_scale AS numeric_scale,
@@ -62,6 +60,8 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
     dialect = "mysql"
     connections = 8
     limits_sessions = True
+    form = "mysql://user:password@host:3306/database"
+    options = ("unix_socket=FILE", "ssl_ca=FILE", "ssl_cert=FILE", "ssl_key=FILE")
     failures = (CannotConnectError, pymysql.MySQLError)
 
     def __init__(
@@ -73,21 +73,27 @@ class MySQLConnector(StateServerConnector[MySQLSession]):
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
         """The connector for `mysql://user:password@host:3306/database`.
 
-        Options after a `?` are `unix_socket`, or `ssl_ca` (which turns on the check of the
-        server's certificate), `ssl_cert` and `ssl_key`; their paths are relative to `folder`.
-        Raises `UnavailableError` for a malformed URL, and for one that names no database, since
-        tables of several may have one name.
+        An `ssl_ca` turns on the check of the server's certificate. Raises `UnavailableError` for a
+        malformed URL, and for one that names no database, since tables of several may have one
+        name.
         """
-        try:
-            login = login_of(url, folder)
-        except ValueError:
-            raise UnavailableError(
-                f"connection {name!r}: its URL is not {_FORM};"
-                f" after a ? it may have {', '.join(_OPTIONS)}"
-            ) from None
-        if login["database"] is None:
-            raise UnavailableError(f"connection {name!r}: its URL names no database; write {_FORM}")
-        return cls(login, name)
+        return cls(cls.login_of(name, url, folder), name)
+
+    @classmethod
+    def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
+        """The driver's arguments."""
+        login: dict[str, Any] = {
+            "host": parts.hostname or "localhost",
+            "port": parts.port or 3306,
+            "user": unquote(parts.username or ""),
+            "password": unquote(parts.password or "").encode(),
+            "database": decoded(parts.path.removeprefix("/")),
+            **options,
+        }
+        if "ssl_ca" in options:
+            login |= {"ssl_verify_cert": True, "ssl_verify_identity": True}
+        # The connection is local; without this the driver reads all certificates each time.
+        return login | ({"ssl_disabled": True} if "unix_socket" in options else {})
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default schema first."""
@@ -148,23 +154,3 @@ def _type_of(row: Mapping[str, Any], *, is_json: bool) -> ColumnType:
 
 def _names(row: Mapping[str, Any]) -> tuple[str, str, str]:
     return row["table_schema"], row["table_name"], row["column_name"]
-
-
-def login_of(url: str, folder: Path) -> dict[str, Any]:
-    """The driver's arguments; raises `ValueError` for a malformed URL."""
-    parts = urlsplit(url)
-    login: dict[str, Any] = {
-        "host": parts.hostname or "localhost",
-        "port": parts.port or 3306,
-        "user": unquote(parts.username or ""),
-        "password": unquote(parts.password or "").encode(),
-        "database": unquote(parts.path.removeprefix("/")) or None,
-    }
-    options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-    if not options.keys() <= {*_OPTIONS}:
-        raise ValueError
-    login |= {option: str(folder / path) for option, path in options.items()}
-    if "ssl_ca" in options:
-        login |= {"ssl_verify_cert": True, "ssl_verify_identity": True}
-    # The connection is local; without this the driver reads all certificates each time.
-    return login | ({"ssl_disabled": True} if "unix_socket" in options else {})

@@ -5,7 +5,6 @@ import re
 from pymysql.constants import CR, ER
 
 from skillian.connectors.servers import CannotConnectError
-from skillian.errors import QueryError, too_slow
 
 STATEMENT_TIMEOUT = frozenset({1969, 3024})  # MariaDB's, MySQL's
 
@@ -34,26 +33,23 @@ _DENIED = frozenset(
 _PRIVATE = re.compile(r"'[^']*+'@'[^']*+'|'[./][^'/]*+/[^']*+'")
 
 
-def explained(name: str, error: Exception, seconds: float) -> QueryError:
-    """What to check where connection `name` could not be opened, or what a statement did wrong.
+def explained(error: Exception) -> str | None:
+    """What to check if the server refuses a connection, or what a statement did wrong.
 
-    `seconds` is the limit of its time.
+    None means that it ran too long.
     """
     if isinstance(error, CannotConnectError):
-        fix = _REFUSALS.get(_code(error.args[0]) or 0, _UNREACHABLE)
-        return QueryError(f"connection {name!r}: {fix}")
+        return _REFUSALS.get(_code(error.args[0]) or 0, _UNREACHABLE)
     code = _code(error)
     if code in STATEMENT_TIMEOUT:
-        return too_slow(seconds)
+        return None
     if code in _LOST:
-        text = "the server ended the connection; check that it runs and retry"
-    elif code == ER.QUERY_INTERRUPTED:
-        text = "the statement was stopped"
-    elif code in _DENIED:
-        text = "the user may not read what the statement names; ask for the right to SELECT"
-    else:
-        text = _PRIVATE.sub("…", str(error.args[-1]).partition("\n")[0])
-    return QueryError(f"connection {name!r}: {text}")
+        return "the server ended the connection; check that it runs and retry"
+    if code == ER.QUERY_INTERRUPTED:
+        return "the statement was stopped"
+    if code in _DENIED:
+        return "the user may not read what the statement names; ask for the right to SELECT"
+    return _PRIVATE.sub("…", str(error.args[-1]).partition("\n")[0])
 
 
 def _code(error: Exception) -> int | None:

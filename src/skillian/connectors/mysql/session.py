@@ -1,7 +1,7 @@
 """One connection to a MySQL or MariaDB server, and the statement that it runs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from socket import AF_UNIX, SOCK_STREAM, socket
@@ -74,14 +74,13 @@ class MySQLSession(StateSession):
         self._login = login
         self._connection: Any = None
         self._cursor: Any = None
-        self._ended = True
         self._in_transaction = False
 
     @property
     def is_usable(self) -> bool:
         """Whether it is connected, and free for another statement."""
         connected = self._connection is not None and self._connection.open
-        idle = self._ended and not self._in_transaction
+        idle = self.is_ended and not self._in_transaction
         return connected and idle and not self.is_stopped
 
     def begin(self) -> None:
@@ -109,33 +108,22 @@ class MySQLSession(StateSession):
         self.check()
         self._cursor = connection.cursor(_Cursor)
         self._cursor.execute(text, dict(parameters))
-        self._ended = False
+        self.is_ended = False
         self.columns = [(field.name, field_type(field)) for field in self._cursor.fields]
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows, None after the last.
-
-        Raises the driver's `DataError` if the server had to cut or invent a value.
-        """
-        self.check()
-        rows = () if self._ended else self._cursor.fetchmany(BATCH_ROWS)
-        if len(rows) < BATCH_ROWS and not self._ended:
-            self._ended = True
-            self._check_warnings()
-        return batch_of(self.columns, zip(*rows, strict=True), array_of) if rows else None
+        self.rows = self._read()
 
     def end_statement(self) -> None:
         """Have the server stop a running statement, and stay connected."""
-        if not self._ended and not self.is_stopped:
+        if not self.is_ended and not self.is_stopped:
             self.kill()
-            self._ended = True
+            self.is_ended = True
             with suppress(pymysql.MySQLError):
                 while self._cursor.fetchmany(BATCH_ROWS):
                     pass
 
     def stop(self) -> None:
         """Have the server stop a running statement, and disconnect."""
-        if not self._ended:
+        if not self.is_ended:
             self.kill()
             self._cursor.close()
         if self._connection is not None and self._connection.open:
@@ -150,6 +138,16 @@ class MySQLSession(StateSession):
             killer = _connect(self._login, connect_timeout=CONNECT_SECONDS)
             with killer, killer.cursor() as cursor:
                 cursor.execute("KILL QUERY %s", (self._connection.thread_id(),))
+
+    def _read(self) -> Iterator[ArrowBatch]:
+        """Yield the rows; raises `DataError` if the server had to cut or invent a value."""
+        while not self.is_ended:
+            rows = self._cursor.fetchmany(BATCH_ROWS)
+            if len(rows) < BATCH_ROWS:
+                self.is_ended = True
+                self._check_warnings()
+            if rows:
+                yield batch_of(self.columns, zip(*rows, strict=True), array_of)
 
     def _connected(self) -> Any:
         if self._in_transaction:

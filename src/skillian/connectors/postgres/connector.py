@@ -1,11 +1,10 @@
 """PostgreSQL, read only, on connections that are kept; each statement has its own snapshot."""
 
-import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 from urllib.parse import unquote
 
 import psycopg
@@ -15,11 +14,8 @@ from skillian.connectors.base import TIMEOUT_SECONDS, Table
 from skillian.connectors.postgres.errors import explained
 from skillian.connectors.postgres.session import PostgresSession
 from skillian.connectors.servers import CannotConnectError, StateServerConnector
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import UnavailableError
 
-T = TypeVar("T")
-
-_GRACE_SECONDS = 10.0
 # A dead peer is detected within a minute, whatever the network does.
 _NETWORK = {
     "client_encoding": "utf8",
@@ -76,14 +72,3 @@ class PostgresConnector(StateServerConnector[PostgresSession]):
     async def catalog(self) -> tuple[Table, ...]:
         """All relations; those of the default schema first."""
         return await self.read(PostgresSession.catalog)
-
-    async def work(self, session: PostgresSession, work: Callable[[], T]) -> T:
-        """What `work` returns; raises `QueryError` also if the server itself keeps no time."""
-        try:
-            async with asyncio.timeout(session.seconds + _GRACE_SECONDS):
-                return await super().work(session, work)
-        except TimeoutError:
-            raise QueryError(
-                f"connection {self._name!r}: the server does not answer; check that it runs, and"
-                " the network"
-            ) from None

@@ -3,7 +3,7 @@
 import psycopg
 
 from skillian.connectors.servers import CannotConnectError
-from skillian.errors import TOO_LARGE, QueryError, too_slow
+from skillian.errors import TOO_LARGE
 
 # Parts of the messages of libpq and the server for a refused connection, and what to check.
 _REFUSALS = {
@@ -33,30 +33,25 @@ _EXPRESSION = (
 _OVERFLOW = "numeric field overflow"
 
 
-def explained(name: str, error: Exception, seconds: float) -> QueryError:
-    """What to check where connection `name` could not be opened, or what a statement did wrong.
+def explained(error: Exception) -> str | None:
+    """What to check if the server refuses a connection, or what a statement did wrong.
 
-    `seconds` is the limit of its time.
+    None means that it ran too long.
     """
     if isinstance(error, CannotConnectError):
         refused = str(error.args[0])
-        fix = next((fix for known, fix in _REFUSALS.items() if known in refused), _UNREACHABLE)
-        return QueryError(f"connection {name!r}: {fix}")
+        return next((fix for known, fix in _REFUSALS.items() if known in refused), _UNREACHABLE)
     primary, state = None, ""
     if isinstance(error, psycopg.Error):
         primary, state = error.diag.message_primary, error.sqlstate or ""
     if isinstance(error, psycopg.errors.QueryCanceled) and "timeout" in (primary or ""):
-        return too_slow(seconds)
+        return None
     lost = isinstance(error, psycopg.OperationalError) and primary is None
     if lost or state.startswith(("08", "57P")):
-        return QueryError(
-            f"connection {name!r}: the server ended the connection; check that it runs and retry"
-        )
+        return "the server ended the connection; check that it runs and retry"
     if isinstance(error, psycopg.errors.NumericValueOutOfRange) and primary == _OVERFLOW:
-        return QueryError(f"connection {name!r}: {TOO_LARGE}")
-    text = primary or str(error).partition("\n")[0]
+        return TOO_LARGE
     if state == _LOCKED:
-        text = "a table is locked by another session; try again when that has ended"
-    elif state.startswith(_DATA):
-        text += _EXPRESSION
-    return QueryError(f"connection {name!r}: {text}")
+        return "a table is locked by another session; try again when that has ended"
+    text = primary or str(error).partition("\n")[0]
+    return text + _EXPRESSION if state.startswith(_DATA) else text

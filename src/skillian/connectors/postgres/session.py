@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from skillian.connectors.arrow import arrow_schema, empty_batch
 from skillian.connectors.base import (
     ArrowBatch,
     ColumnType,
@@ -30,7 +31,6 @@ from skillian.connectors.postgres.copy_rows import (
     for_driver,
     next_rows,
 )
-from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
 from skillian.connectors.servers import CannotConnectError, StateSession
 
@@ -67,7 +67,6 @@ class PostgresSession(StateSession):
         self._conninfo = conninfo
         self._connection: Connection | None = None
         self._holds_state = False
-        self._rows: Generator[ArrowBatch | None] | None = None
         self._killed = 0.0
 
     @property
@@ -85,33 +84,32 @@ class PostgresSession(StateSession):
     def catalog(self) -> tuple[Table, ...]:
         """All relations; those of the default schema first."""
         with self._transaction() as connection:
-            return _catalog(connection)
+            rows: Any = connection.execute(CATALOG).fetchall()
+        columns = (
+            (
+                *(schema, table, column, column_type(*kind) if readable else None),
+                Declaration(declared, nullable, collation or "", key or 0),
+            )
+            for schema, table, column, *kind, declared, nullable, collation, key, readable in rows
+        )
+        return tables_of("postgres", columns)
 
     def describe(self, statement: str) -> Mapping[str, ColumnType]:
         """The columns of a SELECT without parameters, without running it."""
         text = for_driver(statement, {})
         with self._transaction() as connection:
-            columns = described(connection, text, {})
-            if any(kind.sql == "numeric" for _, kind in columns):
-                tables = [table for table in _catalog(connection) if table.is_readable]
-                columns = with_scales(columns, output_scales(statement, tables))
-        return columns_by_name(columns)
+            return columns_by_name(described(connection, text, {}))
 
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and the driver's errors."""
-        self._rows = self._run(for_driver(statement, parameters), parameters)
-        next(self._rows)
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows, None after the last."""
-        self.check()
-        return None if self._rows is None else next(self._rows, None)
+        self.rows = self._run(for_driver(statement, parameters), parameters)
+        next(self.rows)
 
     def end_statement(self) -> None:
         """Have the server stop a running statement, and end its transaction."""
-        if self._rows is not None:
+        if isinstance(self.rows, Generator):
             with suppress(psycopg.Error):
-                self._rows.close()
+                self.rows.close()
 
     def kill(self) -> None:
         """Have the server stop the statement; later, disconnect from one that does not answer."""
@@ -135,14 +133,14 @@ class PostgresSession(StateSession):
         if self._connection is not None:
             self._connection.close()
 
-    def _run(self, text: bytes, parameters: Mapping[str, object]) -> Generator[ArrowBatch | None]:
-        """Yield None once the statement runs, and then its rows; closing it stops the statement."""
+    def _run(self, text: bytes, parameters: Mapping[str, object]) -> Generator[ArrowBatch]:
+        """Yield no rows once the statement runs, and then its rows; closing it stops it."""
         with self._transaction() as connection:
             self.columns = described(connection, text, parameters)
             parser = Parser(self.columns)
             copy = b"COPY (\n" + text + b"\n) TO STDOUT (FORMAT csv)"
             with connection.cursor().copy(copy, parameters or None):
-                yield None
+                yield empty_batch(arrow_schema(self.columns))
                 ended = False
                 while not ended:
                     rows, ended = connection.wait(next_rows(connection.pgconn))
@@ -182,17 +180,3 @@ class PostgresSession(StateSession):
         self.check()
         self._connection.execute(begin)
         return self._connection
-
-
-def _catalog(connection: Connection) -> tuple[Table, ...]:
-    rows: Any = connection.execute(CATALOG).fetchall()
-    return tables_of(
-        "postgres",
-        (
-            (
-                *(schema, table, column, column_type(*kind) if readable else None),
-                Declaration(declared, nullable, collation or "", key or 0),
-            )
-            for schema, table, column, *kind, declared, nullable, collation, key, readable in rows
-        ),
-    )

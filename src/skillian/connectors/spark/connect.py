@@ -17,11 +17,9 @@ from typing import Any, Self
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from skillian.connectors import base
 from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import (
     ArrowBatch,
-    ArrowTable,
     ColumnType,
     Table,
     UnreadableColumns,
@@ -36,7 +34,7 @@ from skillian.connectors.spark.rows import (
     table_of,
     typed,
 )
-from skillian.errors import QueryError, UnavailableError, missing_extra
+from skillian.errors import UnavailableError, missing_extra
 
 # gRPC would write its log to standard error; its errors say the same.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -169,9 +167,6 @@ class SparkStatement(Session):
         self._opened = opened
         self._tag = tag
         self._known: Any = None
-        self._rows: Iterator[ArrowBatch] = iter(())
-        self._ended = True
-        self._limit: int | None = None
 
     def session(self) -> Any:
         """The session on the server; what this thread starts there carries the tag."""
@@ -182,26 +177,17 @@ class SparkStatement(Session):
         """The columns of a SELECT without parameters, without running it."""
         return columns(select(self.session(), statement, {}))
 
-    def table(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """The rows of a SELECT, within the budget."""
-        self._limit = base.ROW_BUDGET + 1
-        return super().table(statement, parameters)
-
     def start(self, statement: str, parameters: Mapping[str, object]) -> None:
         """Start a SELECT; raises `QueryError` for any other statement, and Spark's errors."""
-        frame = select(self.session(), statement, parameters)
-        kinds, numbered = renamed(frame if self._limit is None else frame.limit(self._limit))
+        kinds, numbered = renamed(select(self.session(), statement, parameters))
         self.columns = [*kinds.items()]
-        self._rows = typed(_batches(numbered), arrow_schema(self.columns))
-        self._ended = False
+        self.rows = typed(_batches(numbered), arrow_schema(self.columns))
+        self.is_ended = False
 
     def batch(self) -> ArrowBatch | None:
         """The next rows, as the server sends them, None after the last."""
-        self.check()
         self.session()
-        batch = next(self._rows, None)
-        self._ended = batch is None
-        return batch
+        return super().batch()
 
     def kill(self) -> None:
         """Have the server stop the statement, if it can be reached."""
@@ -211,9 +197,9 @@ class SparkStatement(Session):
 
     def stop(self) -> None:
         """Have the server stop it, if it still runs."""
-        if not self._ended:
+        if not self.is_ended:
             self.kill()
-            self._ended = True
+            self.is_ended = True
 
 
 def _table(session: Any, database: str, name: str) -> Table:
@@ -225,9 +211,8 @@ def _table(session: Any, database: str, name: str) -> Table:
         return Table(database, name, UnreadableColumns(reason), {}, "spark")
 
 
-def _explained(name: str, error: Exception, _: float) -> QueryError:
-    reason = plain(error) or "the server does not answer; check its address, token and use_ssl"
-    return QueryError(f"connection {name!r}: {reason}")
+def _explained(error: Exception) -> str:
+    return plain(error) or "the server does not answer; check its address, token and use_ssl"
 
 
 def _batches(frame: Any) -> Iterator[Any]:

@@ -41,11 +41,7 @@ _AFFINITIES = {
 
 
 class UnfitError(ValueError):
-    """A value is not of its column's declared type; `value` is the stored value."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-        super().__init__(repr(value)[:_SHOWN])
+    """A value is not of its column's declared type; the message is the stored value."""
 
 
 def declared_type(declared: str) -> ColumnType:
@@ -96,7 +92,8 @@ def array_of(values: Sequence[Any], kind: ColumnType) -> Any:
     try:
         return _array(values, kind)
     except _UNFIT:
-        raise UnfitError(next(value for value in values if not _fits(value, kind))) from None
+        unfit = next(value for value in values if not _fits(value, kind))
+        raise UnfitError(repr(unfit)[:_SHOWN]) from None
 
 
 def _fits(value: object, kind: ColumnType) -> bool:
@@ -109,8 +106,9 @@ def _fits(value: object, kind: ColumnType) -> bool:
 
 def _array(values: Sequence[Any], kind: ColumnType) -> Any:
     name = "blob" if kind.sql == "BLOB" else kind.kind
-    types = {*map(type, values)}
-    if not types <= _STORED[name]:
+    types = {*map(type, values)} - {type(None)}
+    known, convert = _STORED[name]
+    if not types <= {*known}:
         raise ValueError
     if name == "decimal":
         # By its shortest text, so that a REAL 0.1 is 0.1; the cast fails if digits would be lost.
@@ -120,8 +118,7 @@ def _array(values: Sequence[Any], kind: ColumnType) -> Any:
         # A direct cast to decimal128 silently changes a number that overflows 128 bits.
         wide = texts.cast(arrow.decimal256(2 * MAX_DIGITS, kind.scale))
         return wide.cast(arrow_type(kind))
-    convert = _CONVERT.get(name)
-    if convert is not None and not (convert is str and types <= {str, _NONE}):
+    if convert is not None and not (convert is str and types <= {str}):
         values = [None if value is None else convert(value) for value in values]
     return arrow.array(values, arrow.binary() if name == "blob" else arrow_type(kind))
 
@@ -171,25 +168,17 @@ def _timestamptz(value: str) -> datetime:
 
 
 _UNFIT = (ValueError, KeyError, OverflowError, InvalidOperation)
-_NONE = type(None)
-# By kind: the Python types that SQLite may return for it, and their conversion.
-_STORED: dict[str, set[type]] = {
-    "blob": {_NONE, bytes},
-    "boolean": {_NONE, int, float, str},
-    "date": {_NONE, str},
-    "decimal": {_NONE, int, float, str},
-    "float": {_NONE, int, float},
-    "integer": {_NONE, int},
-    "other": {_NONE, int, float, str},
-    "text": {_NONE, int, float, str},
-    "timestamp": {_NONE, str},
-    "timestamptz": {_NONE, str},
-}
-_CONVERT: dict[str, Callable[[Any], object]] = {
-    "boolean": _boolean,
-    "date": _date,
-    "other": _text,
-    "text": str,
-    "timestamp": _timestamp,
-    "timestamptz": _timestamptz,
+_Convert = Callable[[Any], object] | None
+# By kind: the Python types that SQLite may return for it besides None, and their conversion.
+_STORED: dict[str, tuple[tuple[type, ...], _Convert]] = {
+    "blob": ((bytes,), None),
+    "boolean": ((int, float, str), _boolean),
+    "date": ((str,), _date),
+    "decimal": ((int, float, str), None),
+    "float": ((int, float), None),
+    "integer": ((int,), None),
+    "other": ((int, float, str), _text),
+    "text": ((int, float, str), str),
+    "timestamp": ((str,), _timestamp),
+    "timestamptz": ((str,), _timestamptz),
 }

@@ -1,7 +1,7 @@
 """Sources inferred from the catalogue of a database."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -14,7 +14,7 @@ from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
 from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.names import JOINING, months, synonyms, words_of
-from skillian.data.declare.sources import Connections, connection_name, registry_of
+from skillian.data.declare.sources import Connections, connection_name, free_name, registry_of
 from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError, UnreadableColumnError
 
@@ -193,7 +193,7 @@ async def infer_sources(
         UnavailableError: The driver is not installed, or the URL is malformed.
         QueryError: The database cannot be read.
     """
-    connection = _free(connection_name(url), [other.connection for other in others])
+    connection = free_name(connection_name(url), [other.connection for other in others])
     taken = {source.name: source for other in others for source in other.sources}
     sources = dict(taken)
     omitted: dict[str, str] = {}
@@ -207,7 +207,9 @@ async def infer_sources(
             starting(named)
             try:
                 short = _short(table)
-                name = short if _free(short, sources) == short else _free(table.name, sources)
+                name = (
+                    short if free_name(short, sources) == short else free_name(table.name, sources)
+                )
                 sources[name] = await _source(name, connection, named, table, connector)
             except QueryError as error:
                 omitted[f"{table.schema}.{table.name}"] = str(error)
@@ -233,7 +235,7 @@ async def _source(
     for column, kind in usable_columns(table):
         sample = samples.get(column, ColumnSample(0, 0))
         role = role_of(column, kind, sample, connector.dialect, name)
-        logical = _free(column, (*dimensions, *measures))
+        logical = free_name(column, (*dimensions, *measures))
         update = {"synonyms": called.get(column, ())}
         if isinstance(role.definition, Dimension):
             dimensions[logical] = role.definition.model_copy(update=update)
@@ -250,10 +252,12 @@ async def _source(
         raise QueryError("no column of it can be a dimension")
     kinds = {each: table.columns[one.column].kind for each, one in dimensions.items()}
     for date, month in months(kinds).items():
-        dimensions[_free(f"{date}_month", (*dimensions, *measures))] = Dimension(
+        dimensions[free_name(f"{date}_month", (*dimensions, *measures))] = Dimension(
             column=dimensions[date].column, type="text", format="%Y-%m", synonyms=(month,)
         )
-    measures[_free("rows", (*dimensions, *measures))] = Measure(expression="1", aggregation="count")
+    measures[free_name("rows", (*dimensions, *measures))] = Measure(
+        expression="1", aggregation="count"
+    )
     source = Source(connection=connection, table=named, dimensions=dimensions, measures=measures)
     return InferredSource(name, source, tuple(remarks))
 
@@ -349,13 +353,6 @@ def usable_columns(table: Table) -> Iterator[tuple[str, ColumnType]]:
     for name, kind in table.columns.items():
         if name.isprintable() and 0 < len(name) <= _MAX_NAME:
             yield name, kind
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """The name, with a number if one of `taken` differs from it only in case."""
-    known = {other.casefold() for other in taken}
-    others = (f"{name}_{number}" for number in range(2, len(known) + 3))
-    return next(free for free in (name, *others) if free.casefold() not in known)
 
 
 def _shared(sources: Sequence[Source]) -> tuple[str, ...]:

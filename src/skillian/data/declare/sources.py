@@ -310,6 +310,13 @@ def connection_name(url: str) -> str:
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number if one of `taken` differs from it only in case."""
+    known = {other.casefold() for other in taken}
+    others = (f"{name}_{number}" for number in range(2, len(known) + 3))
+    return next(free for free in (name, *others) if free.casefold() not in known)
+
+
 class Connections:
     """Opens each declared connection once, when first needed; close it or use `async with`.
 

@@ -203,9 +203,8 @@ class Binder:
             )
 
     async def _catalogue(self, connection: str) -> Tables:
-        if self._connections.get(connection).keeps_catalog:
-            return await self._loading.run(connection, lambda: self._load(connection))
-        tables = self._tables.get(connection)
+        is_cached = not self._connections.get(connection).keeps_catalog
+        tables = self._tables.get(connection) if is_cached else None
         if tables is None:
             tables = await self._loading.run(connection, lambda: self._load(connection))
             self._tables[connection] = tables

@@ -21,6 +21,8 @@ _TARGETS: dict[str, tuple[Kind, str]] = {
     "date": ("date", "DATE"),
     "timestamp": ("timestamp", "TIMESTAMP"),
 }
+UNSCALED = "numeric"
+"""PostgreSQL's type of numbers whose values may have any scale."""
 # Types of DuckDB with other fractions of a second than microseconds.
 _FINER: dict[str, str] = {
     "TIMESTAMP_S": "TIMESTAMP",
@@ -42,6 +44,8 @@ class DimensionBuilder:
         value = column
         if kind.sql in _FINER and self._definition.type not in {"text", "date"}:
             value, kind = _microseconds(value, kind)
+        if kind.sql == UNSCALED and self._definition.type is not None:
+            value, kind = sql.as_text(value), ColumnType("text", "TEXT")  # which has all digits
         if self._definition.normalise or self._definition.values:
             value, kind = _text(value, kind), ColumnType("text", "TEXT")
             for step in self._definition.normalise:
@@ -52,7 +56,8 @@ class DimensionBuilder:
         if kind.sql == '"NULL"':  # of Parquet, without any value
             return sql.as_text(value), ColumnType("text", "VARCHAR")
         if kind.kind in {"float", "other"}:
-            fix = "decimal(18,2)" if kind.kind == "float" else "text"
+            is_number = kind.kind == "float" or kind.sql == UNSCALED
+            fix = "decimal(18,2)" if is_number else "text"
             raise QueryError(f"its column is {kind.sql}, which is not exact; declare `type: {fix}`")
         return (_text(value, kind) if kind.kind == "text" else value), kind
 

@@ -19,6 +19,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, Term
+from skillian.data.query.dimensions import UNSCALED
 from skillian.data.query.unfit import is_empty, what_text_holds
 from skillian.data.sql.values import Record, Value, coerce, is_comparable
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
@@ -33,7 +34,6 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
     "lt": exp.LT,
 }
 _ORDERED_AS_TEXTS = frozenset({"text", "date", "other"})
-_UNLIMITED = "numeric"
 _NO_TYPE = '"NULL"'
 """The type of a column of Parquet without any value."""
 _WITH_FLOATS = frozenset({"duckdb", "postgres"})
@@ -301,8 +301,8 @@ def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
         return source.dimension(name, parameters)
     dialect = source.connector.dialect
     kind, value = source.columns[column], sql.column(column, "source")
-    if kind.sql == _UNLIMITED:
-        return Term(name, value, ColumnType("decimal", _UNLIMITED))
+    if kind.sql == UNSCALED:
+        return Term(name, value, ColumnType("decimal", UNSCALED))
     if kind.kind == "float":
         return Term(name, value, kind if dialect in _WITH_FLOATS else ColumnType("other", kind.sql))
     if kind.kind != "other" or kind.sql == _NO_TYPE:

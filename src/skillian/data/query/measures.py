@@ -3,7 +3,8 @@
 A sum of whole numbers is a decimal without fraction; an average is a quotient of whole numbers,
 rounded half away from zero to `AVERAGE_DIGITS` digits more than its values have. A binary float
 counts as the shortest decimal that reads back as it, so 0.1 is 0.1, and sums do not depend on the
-order. Next to each number there may be a code for what a decimal cannot hold: NaN, or an infinity.
+order. A `numeric` of PostgreSQL without a scale has that of its values. Next to each number there
+may be a code for what a decimal cannot hold: NaN, or an infinity.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from skillian.connectors.base import ColumnType
 from skillian.connectors.dialects import call
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
+from skillian.data.query.dimensions import UNSCALED
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.unfit import is_empty, not_numbers
 from skillian.data.sql.values import fetch_tree
@@ -176,7 +178,8 @@ async def _exact(source: BoundSource, term: MeasureTerm, where: Sequence[Conditi
         return replace(term, may_be_nan=True)
     if dialect in _BIGINT_SUMS and term.type.sql == "bigint":
         return replace(term, value=sql.decimal(term.value, 0))
-    if term.type.kind == "float" and dialect in floats.EXACT:
+    is_float = term.type.kind == "float" and dialect in floats.EXACT
+    if is_float or term.type.sql == UNSCALED:
         return await _decimal_of(source, term, where)
     if term.type.kind == "text" and await is_empty(source, term.value):
         return replace(
@@ -207,11 +210,11 @@ async def _decimal_of(
         source, largest.from_(rows.subquery(sql.name("rows"), copy=False)), parameters
     )
     fraction = max(int(row["fraction"] or 0), 0)
-    whole = len(str(int(row["size"] or 0)))
+    whole = len(str(int(Decimal(str(row["size"] or 0)))))
     if fraction + whole > sql.MAX_DIGITS:
         column = term.definition.column or "…"
         raise QueryError(
-            f"source {source.name}: measure {term.name!r} is {term.type.sql}, a binary float whose"
+            f"source {source.name}: measure {term.name!r} is {term.type.sql}, whose"
             f" values take {whole} digits before the point and {fraction} after it, more than the"
             f" {sql.MAX_DIGITS} of a decimal; declare how to round them in a sources.yaml:"
             f" `expression: CAST({column} AS DECIMAL(38,{max(sql.MAX_DIGITS - whole - 6, 0)}))`"
@@ -223,13 +226,18 @@ async def _decimal_of(
         value=exp.case().when(sql.is_null(code), exact, copy=False),
         type=ColumnType("decimal", f"DECIMAL({sql.MAX_DIGITS},{fraction})", fraction),
         code=code,
-        float_type=term.type.sql,
+        float_type=term.type.sql if term.type.kind == "float" else "",
     )
 
 
 def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """The shortest text that reads back as a float; its type gives dialects the width."""
+    """The text of a decimal; of a float the shortest one that reads back as it.
+
+    The type gives dialects the width of a float.
+    """
     value = value.copy()
+    if kind.kind != "float":
+        return sql.as_text(value)
     value.type = exp.DataType.build("FLOAT" if kind.sql.lower() in _NARROW else "DOUBLE")
     return exp.cast(value, "TEXT")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -13,7 +13,13 @@ from skillian.connectors import PATHS, Connector, scheme, schemes
 from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Source
-from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
+from skillian.data.declare.sources import (
+    Connections,
+    SourceRegistry,
+    connection_name,
+    free_name,
+    registry_of,
+)
 from skillian.data.query.binding import by_name, find_table
 from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
@@ -157,12 +163,6 @@ def bare_source(connection: str, table: Table) -> Source:
 def full_name(table: Table) -> str:
     """The name of a table with its schema, if it has one."""
     return f"{table.schema}.{table.name}" if table.schema else table.name
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """The name, with a number if it is taken."""
-    numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-    return next(each for each in (name, *numbered) if each not in taken)
 
 
 def _named(name: str) -> tuple[Path, tuple[str, ...]]:

@@ -52,26 +52,12 @@ async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
     column = term.definition.column
     if source.connector.dialect != "duckdb" or column is None:
         return problem
-    goal = ColumnType("decimal", _NUMBER, _FRACTION)
-    values = await misfits(source, term.value, goal)
-    remedy = " or declare in a sources.yaml what they mean, such as `expression: "
-    if values:
-        examples = await described(source, term.value, values)
-        options = f" add {added}," if (added := file_options(source, values)) else ""
-        return (
-            f"{problem}: it holds {examples}. Correct these values,"
-            f" leave unknown ones empty,{options}{remedy}{_suggestion(column, values)}"
-        )
-    plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
-    values = await _tried_values(source, term.value, sql.negated(plain))
-    holds = ": its numbers are texts. Store them as numbers"
-    if values:
-        examples = await described(source, term.value, values)
-        holds = f": it holds {examples}. Write these values as plain numbers"
+    values = await misfits(source, term.value, ColumnType("decimal", _NUMBER, _FRACTION))
+    holds = await what_text_holds(source, term.value, "decimal")
     return (
-        f"{problem}{holds},{remedy}"
-        f"CAST({_written(column)} AS {_NUMBER})`, which rounds to {_FRACTION} digits after the"
-        " point"
+        f"{problem}{f': it holds {holds}' if holds else ''}. Correct these values, leave unknown"
+        " ones empty, or declare in a sources.yaml what they mean, such as `expression:"
+        f" {_suggestion(column, values)}"
     )
 
 
@@ -189,7 +175,7 @@ def _have_thousands(numbers: Sequence[str]) -> bool:
 
 def _suggestion(column: str, values: Sequence[str]) -> str:
     """An expression that reads values such as these, and how it reads them."""
-    if all(each.strip().lstrip("+-").lower() in _SPECIAL for each in values):
+    if values and all(each.strip().lstrip("+-").lower() in _SPECIAL for each in values):
         return (
             f"CAST({_written(column)} AS DOUBLE)`, which keeps NaN and the infinities as they are"
         )

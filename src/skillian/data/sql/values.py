@@ -17,7 +17,7 @@ from uuid import UUID
 
 from sqlglot import exp
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
+from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.data.sql import MAX_DIGITS, Statement, prepare
 from skillian.errors import InvalidInputError, QueryError, quoted
 
@@ -258,7 +258,7 @@ _COERCIONS: dict[Kind, Callable[[object], Value]] = {
 }
 
 
-def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
+def python_rows(table: ArrowBatch) -> list[dict[str, Any]]:
     """The rows as Python values; those of a column with nanoseconds are texts.
 
     Raises:

@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 import sqlglot
-from tests.skillian.data.conftest import two_sources
-from tests.support.asking import comparing, measures_asked
+from tests.support.asking import comparing, measures_asked, two_sources
 
 from skillian.connectors import UNTRIED, connect, dialect_of, engine_of
 from skillian.connectors.base import ColumnType
@@ -166,9 +165,11 @@ MEASURES = (
 )
 
 
-def registry(url: str) -> SourceRegistry:
-    tables = "connection: c, table: old", "connection: c, table: new"
-    text = two_sources(DIMENSIONS, MEASURES, tables=tables, connections=f"c: '{url}'")
+def registry(url: str, other: str = "c") -> SourceRegistry:
+    """The sources a and b, of which b is reached by the connection `other`."""
+    tables = "connection: c, table: old", f"connection: {other}, table: new"
+    connections = f"c: '{url}', d: '{url}&role=other'"
+    text = two_sources(DIMENSIONS, MEASURES, tables=tables, connections=connections)
     return SourceRegistry(read_definitions(text, "sources.yaml"), Path("/"))
 
 
@@ -307,7 +308,6 @@ async def test_the_check_of_sources_says_what_was_never_tried() -> None:
     assert labels == [f"Oracle ({UNTRIED})"] * 2
 
 
-SNOWFLAKE = "snowflake://ann:secret@account/books/public"
 TABLES = {
     "OLD": "('a', 1.50, '2024-01-31', '2024-01-31 10:00:00.5'), ('b', 2, '2024-02-01', NULL),"
     " (NULL, 3, NULL, NULL)",
@@ -330,7 +330,8 @@ def snowflake() -> Iterator[None]:
         for table, rows in TABLES.items():
             cursor = connection.cursor()
             cursor.execute(
-                f"CREATE TABLE {table} (K TEXT, V NUMBER(18, 2), D DATE, M TIMESTAMP_NTZ)"
+                f"CREATE TABLE {table} (COMPANY TEXT, AMOUNT NUMBER(18, 2), DAY DATE,"
+                " MOMENT TIMESTAMP_NTZ)"
             )
             cursor.execute(f"INSERT INTO {table} VALUES {rows}")  # noqa: S608 - our own
         yield
@@ -338,17 +339,10 @@ def snowflake() -> Iterator[None]:
 
 @pytest.mark.usefixtures("snowflake")
 @pytest.mark.filterwarnings("ignore:Arrow output on a DB-API result")
-@pytest.mark.parametrize("other", ["one", "two"])
+@pytest.mark.parametrize("other", ["c", "d"])
 async def test_a_comparison_on_fakesnow(other: str) -> None:
-    text = two_sources(
-        "key: {column: K}, month: {column: D, type: text, format: '%Y-%m'},"
-        " moment: {column: M, type: text}",
-        "amount: {column: V, aggregation: sum}, average: {column: V, aggregation: avg}",
-        tables=("connection: one, table: OLD", f"connection: {other}, table: NEW"),
-        connections=f"one: '{SNOWFLAKE}', two: '{SNOWFLAKE}?role=other'",
-    )
-    names, keys = ["amount", "average"], ["key", "month", "moment"]
-    asked = measures_asked("a", "b", names, keys, {"key": ["a", "b", "c", None]})
-    async with DataServices(SourceRegistry(read_definitions(text, "x.yaml"), Path("/"))) as data:
+    names, keys = ["amount", "average"], ["company", "month", "moment"]
+    asked = measures_asked("a", "b", names, keys, {"company": ["A", "B", "C", None]})
+    async with DataServices(registry(URLS["snowflake"], other)) as data:
         classes = (await data.engine.compare(asked)).summary.classes
     assert [*classes.to_dict().values()] == [1, 0, 1, 1, 1]

@@ -10,8 +10,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import xlsxwriter
 from tests.support.waits import cancelled, executing
+from tests.support.workbooks import write_workbook
 
 from skillian.connectors.files import delimited
 from skillian.connectors.files.connector import FilesConnector
@@ -54,10 +54,9 @@ async def types(files: FilesConnector, table: str) -> dict[str, str]:
     return {name: kind.sql for name, kind in tables[table].columns.items()}
 
 
-def write_workbook(path: Path, *values: object) -> None:
-    with xlsxwriter.Workbook(path) as book:
-        for sheet in ("First", "zwei & #2"):
-            book.add_worksheet(sheet).write_column(0, 0, ("amount", *values))
+def with_amounts(path: Path, *amounts: float) -> None:
+    rows = [("amount",), *((each,) for each in amounts)]
+    write_workbook(path, dict.fromkeys(("First", "zwei & #2"), rows))
 
 
 async def test_files_are_tables_by_their_names(files: FilesConnector, folder: Path) -> None:
@@ -65,7 +64,7 @@ async def test_files_are_tables_by_their_names(files: FilesConnector, folder: Pa
     (folder / "a.TSV").write_text("id\tamount\n7\t.25\n")
     with duckdb.connect() as database:
         database.sql("SELECT 1 AS n, 0.5::DOUBLE AS f").write_parquet(str(folder / "c.parquet"))
-    write_workbook(folder / "d.xlsx", 0.1, 12.75)
+    with_amounts(folder / "d.xlsx", 0.1, 12.75)
     (folder / "read.me").write_text("no table")
     (folder / ".hidden.csv").write_text("a\n1\n")
     (folder / "~$d.xlsx").write_text("Excel's own")
@@ -103,10 +102,9 @@ async def test_changes_are_seen_by_the_next_statement(files: FilesConnector, fol
     os.utime(other, ns=(0, path.stat().st_mtime_ns))
     other.replace(path)
     assert await rows(files, "a.csv") == [("y", "0.z")]
-    write_workbook(folder / "b.xlsx", 5)
+    with_amounts(folder / "b.xlsx", 5)
     assert await rows(files, "b.xlsx#zwei & #2") == [(5,)]
-    with xlsxwriter.Workbook(folder / "b.xlsx") as book:
-        book.add_worksheet("only").write_column(0, 0, ("new", "text"))
+    write_workbook(folder / "b.xlsx", {"only": [("new",), ("text",)]})
     assert await rows(files, "b.xlsx") == [("text",)]
     assert await names(files) == ["a.csv", "b.xlsx"]
     path.unlink()

@@ -3,31 +3,21 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.uploads import with_sheet
+from tests.support.workbooks import write_workbook
 
 from skillian.connectors.files.excel import cell_of, read_workbook
 from skillian.connectors.files.options import FileOptions
 
 
 def written(path: Path, columns: dict[str, list[Any]]) -> Any:
-    with xlsxwriter.Workbook(path) as book:
-        sheet = book.add_worksheet()
-        formats = {
-            datetime: book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
-            date: book.add_format({"num_format": "yyyy-mm-dd"}),
-            time: book.add_format({"num_format": "hh:mm:ss"}),
-            timedelta: book.add_format({"num_format": "[h]:mm:ss"}),
-        }
-        for column, (name, values) in enumerate(columns.items()):
-            sheet.write(0, column, name)
-            for row, value in enumerate(values, start=1):
-                sheet.write(row, column, value, formats.get(type(value)))
-    ((_, table, unread),) = read_workbook(path)
+    rows = [tuple(columns), *zip(*columns.values(), strict=True)]
+    ((_, table, unread),) = read_workbook(write_workbook(path, {"One": rows}))
     assert not unread
     return table
 
@@ -90,31 +80,13 @@ def test_sheets_are_tables_and_empty_rows_no_rows(tmp_path: Path) -> None:
     assert tables["book.xlsx#Two"].to_pylist() == []
 
 
-def test_an_error_in_a_cell_is_null(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    with xlsxwriter.Workbook(path) as book:
-        sheet = book.add_worksheet()
-        sheet.write_column(0, 0, ("a", 1))
-        sheet.write_formula(2, 0, "=1/0", None, "#DIV/0!")
-        sheet.write_column(1, 1, ("x", "y"))
-    ((_, table, _),) = read_workbook(path)
-    assert table.column("a").to_pylist() == [1, None]
-
-
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
-def with_sheet(path: Path, *changes: tuple[str, str]) -> Path:
+def changed(path: Path, *changes: tuple[str, str]) -> Path:
     """The workbook with other texts in the XML of its first sheet, as another program writes it."""
-    part = "xl/worksheets/sheet1.xml"
-    with ZipFile(path) as old:
-        parts = {name: old.read(name) for name in old.namelist()}
-    for before, after in changes:
-        assert before.encode() in parts[part]
-        parts[part] = parts[part].replace(before.encode(), after.encode())
-    with ZipFile(path, "w") as new:
-        for name, content in parts.items():
-            new.writestr(name, content)
+    for old, new in changes:
+        path.write_bytes(with_sheet(path.read_bytes(), old.encode(), new.encode()))
     return path
 
 
@@ -151,7 +123,7 @@ def with_formula(path: Path, stored: Any) -> Path:
 def test_a_formula_without_a_result_is_not_an_empty_cell(
     tmp_path: Path, stored: int, changes: list[tuple[str, str]]
 ) -> None:
-    path = with_sheet(with_formula(tmp_path / "a.xlsx", stored), *changes)
+    path = changed(with_formula(tmp_path / "a.xlsx", stored), *changes)
     ((_, table, unread),) = read_workbook(path)
     assert table.column("id").to_pylist() == [1, None]
     assert [*unread] == ["v"]
@@ -161,10 +133,12 @@ def test_a_formula_without_a_result_is_not_an_empty_cell(
 @pytest.mark.parametrize("text", ["", "x"])
 def test_the_result_of_a_formula_is_its_value(tmp_path: Path, text: str) -> None:
     path = with_formula(tmp_path / "a.xlsx", "stored")
-    path = with_sheet(path, ("<v>stored</v>", f"<v>{text}</v>"))
+    path = changed(path, ("<v>stored</v>", f"<v>{text}</v>"))
     ((_, table, unread),) = read_workbook(path)
     assert not unread
     assert table.column("v").to_pylist() == (["7", text] if text else [7])
+    ((_, table, unread),) = read_workbook(with_formula(tmp_path / "b.xlsx", "#DIV/0!"))
+    assert (table.column("v").to_pylist(), not unread) == ([7], True)
 
 
 def test_a_date_before_all_dates_is_not_a_time_of_day(tmp_path: Path) -> None:
@@ -182,12 +156,8 @@ def test_a_date_before_all_dates_is_not_a_time_of_day(tmp_path: Path) -> None:
 
 
 def test_a_column_without_a_name_and_a_value_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlsx"
-    with xlsxwriter.Workbook(path) as book:
-        sheet = book.add_worksheet()
-        sheet.write(0, 0, "A title")
-        for row, values in enumerate((("id", None, "v", None), (1, None, 10, 5)), 3):
-            sheet.write_row(row, 1, values)
+    rows = [("A title",), (), (), (None, "id", None, "v"), (None, 1, None, 10, 5)]
+    path = write_workbook(tmp_path / "a.xlsx", {"One": rows})
     ((_, table, _),) = read_workbook(path, FileOptions(header=4))
     assert table.to_pylist() == [{"id": 1, "v": 10, "column_5": 5}]
     assert cell_of(path, "a.xlsx", "v", "10", FileOptions(header=4)) == "D5"
@@ -197,12 +167,8 @@ def test_a_column_without_a_name_and_a_value_is_none(tmp_path: Path) -> None:
     ("row", "column", "cell"), [(0, 0, "A3"), (4, 2, "C7"), (1, 25, "Z4"), (0, 26, "AA3")]
 )
 def test_a_value_is_found_by_its_cell(tmp_path: Path, row: int, column: int, cell: str) -> None:
-    path = tmp_path / "a.xlsx"
-    with xlsxwriter.Workbook(path) as book:
-        for name in ("first", "second"):
-            sheet = book.add_worksheet(name)
-            for number, text in enumerate(("v", "", "n/a", "n/a")):
-                sheet.write(row + number, column, text)
+    rows = [()] * row + [(*[None] * column, text) for text in ("v", "", "n/a", "n/a")]
+    path = write_workbook(tmp_path / "a.xlsx", dict.fromkeys(("first", "second"), rows))
     for table in ("a.xlsx", "a.xlsx#second"):
         assert cell_of(path, table, "v", "n/a") == cell
         assert cell_of(path, table, "v", "gone") is None

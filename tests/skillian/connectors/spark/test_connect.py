@@ -7,8 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.skillian.data.conftest import two_sources
-from tests.support.asking import measures_asked
+from tests.support.asking import measures_asked, two_sources
 from tests.support.spark_connect import SPARK, spark_tables
 
 from skillian import compare_async, sql

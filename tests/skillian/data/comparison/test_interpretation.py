@@ -2,8 +2,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from skillian.data.comparison.interpretation import Interpretation
 from skillian.data.results.groups import Classes, Difference, MeasureSummary, NearMisses, Summary
 from skillian.data.subjects import Status
@@ -52,36 +50,33 @@ PLACE = "company 1001, period without a value"
 TWICE = "has exactly twice the rows and twice the amount of"
 
 
-@pytest.mark.parametrize(
-    ("top", "changed", "sentence"),
-    [
-        (difference("5", "10", (1, 2)), {"doubled_in_b": 4},
-         f"In 4 groups (such as {PLACE}) bpc {TWICE} fi, as if a load had run twice."),
-        (difference("10", "5", (2, 1)), {"doubled_in_a": 1},
-         f"In 1 group ({PLACE}) fi {TWICE} bpc, as if a load had run twice."),
-        (difference("5", "-5"), {"opposite_sign": 1},
-         f"In 1 group ({PLACE}) amount has the same size and the opposite sign."),
-        (difference(None, "5"), {"null_in_a": 2},
-         f"fi has no value of amount in 2 groups (such as {PLACE})."),
-        (difference("5", None), {"null_in_b": 1},
-         f"bpc has no value of amount in 1 group ({PLACE})."),
-        (difference("5", "7"), {},
-         f"The largest difference beyond the match limits in amount is 2 EUR, at {PLACE}."),
-    ],
+CAUSES: tuple[tuple[Difference, dict[str, Any], str], ...] = (
+    (difference("5", "10", (1, 2)), {"doubled_in_b": 4},
+     f"In 4 groups (such as {PLACE}) bpc {TWICE} fi, as if a load had run twice."),
+    (difference("10", "5", (2, 1)), {"doubled_in_a": 1},
+     f"In 1 group ({PLACE}) fi {TWICE} bpc, as if a load had run twice."),
+    (difference("5", "-5"), {"opposite_sign": 1},
+     f"In 1 group ({PLACE}) amount has the same size and the opposite sign."),
+    (difference(None, "5"), {"null_in_a": 2},
+     f"fi has no value of amount in 2 groups (such as {PLACE})."),
+    (difference("5", None), {"null_in_b": 1},
+     f"bpc has no value of amount in 1 group ({PLACE})."),
+    (difference("5", "7"), {},
+     f"The largest difference beyond the match limits in amount is 2 EUR, at {PLACE}."),
 )  # fmt: skip
-def test_causes_are_named_with_an_example(
-    top: Difference, changed: dict[str, Any], sentence: str
-) -> None:
-    assert sentence in interpretation(top=(top,), **changed)
 
 
-@pytest.mark.parametrize(
-    ("count", "named"), [(3, "(k 1; k 2; k 3)"), (4, "(such as k 1; k 2; k 3)")]
-)
-def test_examples_are_not_taken_for_the_whole_list(count: int, named: str) -> None:
+def test_causes_are_named_with_an_example() -> None:
+    for top, changed, sentence in CAUSES:
+        assert sentence in interpretation(top=(top,), **changed)
+
+
+def test_examples_are_not_taken_for_the_whole_list() -> None:
     missing = difference("5", None, (1, 0), "missing_in_b")
-    top = tuple(replace(missing, key={"k": number + 1}) for number in range(count))
-    assert f"Only fi has {count} groups {named}." in interpretation(Classes(0, 0, 0, 0, count), top)
+    for count, named in ((3, "(k 1; k 2; k 3)"), (4, "(such as k 1; k 2; k 3)")):
+        top = tuple(replace(missing, key={"k": number + 1}) for number in range(count))
+        sentences = interpretation(Classes(0, 0, 0, 0, count), top)
+        assert f"Only fi has {count} groups {named}." in sentences
 
 
 def test_keys_that_are_only_written_differently_are_named_with_the_fix() -> None:
@@ -103,11 +98,9 @@ def test_a_difference_of_many_digits_is_exact() -> None:
     assert item["key"] == {"company": "9007199254740993"}
 
 
-@pytest.mark.parametrize(
-    ("b", "rows"),
-    [("2000000000000000000000000000003", (1, 2)), ("-1000000000000000000000000000002", (1, 1))],
-)
-def test_nearly_doubled_and_opposite_values_are_neither(b: str, rows: tuple[int, int]) -> None:
-    item = Difference("amount", {}, "major_diff", Decimal(NEAR), Decimal(b), *rows)
-    found = item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign
-    assert found == (False, False, False)
+def test_nearly_doubled_and_opposite_values_are_neither() -> None:
+    doubled, opposite = "2000000000000000000000000000003", "-1000000000000000000000000000002"
+    for b, rows in ((doubled, (1, 2)), (opposite, (1, 1))):
+        item = Difference("amount", {}, "major_diff", Decimal(NEAR), Decimal(b), *rows)
+        found = item.doubled(in_a=True), item.doubled(in_a=False), item.opposite_sign
+        assert found == (False, False, False)

@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked, page_of, rows_asked
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import measures_asked, page_of, rows_asked, two_sources
 
 from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order, PageRow
 from skillian.data.engine import ComparisonEngine
@@ -100,9 +100,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-async def test_an_impossible_query_is_reported(make_services: MakeServices) -> None:
-    engine = make_services(TABLES, SOURCES).engine
-    key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
+async def test_an_impossible_query_is_reported(engine: ComparisonEngine, key: str) -> None:
     for asked, said in WRONG:
         with pytest.raises((InvalidInputError, UnknownNameError), match=said):
             await engine.rows(key, page_of(**asked))

@@ -10,8 +10,8 @@ from unittest.mock import Mock, create_autospec
 import duckdb
 import pytest
 from sqlglot import exp
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import comparing, measures_asked, page_of
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import comparing, measures_asked, page_of, two_sources
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb import joint

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked
+from tests.skillian.data.conftest import MakeServices
+from tests.support.asking import measures_asked, two_sources
 
 from skillian.data.comparison.engine import MAX_PAIRED
 from skillian.data.comparison.row_pairs import PairedRows, match_rows
@@ -77,21 +77,19 @@ async def test_a_side_is_cut_and_says_so(make_services: MakeServices) -> None:
     assert cut.b.rows == (("two", "C", Decimal("1.00"), None, None),)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "identifying", "by", "matched"),
-    [
-        # A pair of columns identifies a row.
-        (["1x5", "1y6", "2x7"], ["1x5", "1y9", "2x7"], [0, 1], (0, 1), [(1, 1), (0, 0), (2, 2)]),
-        # Without a key, rows match of whose cells more than half are equal.
-        (["kx1r", "kx1s"], ["kx2s", "kz89"], [], (), [(1, 0), (0, None), (None, 1)]),
-    ],
+# Rows of a and b, the columns that identify a row, those that are used, and what is matched.
+MATCHES: tuple[tuple[list[str], list[str], list[int], tuple[int, ...], list[Any]], ...] = (
+    # A pair of columns identifies a row.
+    (["1x5", "1y6", "2x7"], ["1x5", "1y9", "2x7"], [0, 1], (0, 1), [(1, 1), (0, 0), (2, 2)]),
+    # Without a key, rows match of whose cells more than half are equal.
+    (["kx1r", "kx1s"], ["kx2s", "kz89"], [], (), [(1, 0), (0, None), (None, 1)]),
 )
-def test_rows_match_by_a_key_or_by_most_of_their_cells(
-    a: list[Any], b: list[Any], identifying: list[int], by: tuple[int, ...], matched: list[Any]
-) -> None:
-    matches, found = match_rows([*map(tuple, a)], [*map(tuple, b)], identifying)
-    assert found == by
-    assert [(each.a, each.b) for each in matches] == matched
+
+
+def test_rows_match_by_a_key_or_by_most_of_their_cells() -> None:
+    for a, b, identifying, used, matched in MATCHES:
+        matches, by = match_rows([*map(tuple, a)], [*map(tuple, b)], identifying)
+        assert (by, [(each.a, each.b) for each in matches]) == (used, matched)
 
 
 CELL = st.sampled_from(["x", "y", "z", None])

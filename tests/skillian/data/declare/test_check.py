@@ -7,6 +7,7 @@ from unittest.mock import create_autospec
 
 import duckdb
 import pytest
+from tests.support.asking import two_sources
 
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.data.declare import check
@@ -76,14 +77,13 @@ async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None
 
 
 async def test_a_connection_that_fails_is_a_fault_of_its_sources_alone(folder: Path) -> None:
-    sources = "".join(
-        f"  {name}: {{connection: {name}, table: t, dimensions: {{k: {{column: k}}}},"
-        " measures: {m: {column: m, aggregation: sum}}}\n"
-        for name in "ab"
+    sources = two_sources(
+        *("k: {column: k}", "m: {column: m, aggregation: sum}"),
+        tables=("connection: a, table: t", "connection: b, table: t"),
+        connections="a: 'duckdb:///gone.duckdb', b: 'sqlite:///b.db'",
     )
-    connections = "connections: {a: 'duckdb:///gone.duckdb', b: 'sqlite:///b.db'}"
     path = folder / "sources.yaml"
-    path.write_text(f"{connections}\nsources:\n{sources}")
+    path.write_text(sources)
     with closing(sqlite3.connect(folder / "b.db")) as database, database:
         database.execute("CREATE TABLE t (k TEXT, m DECIMAL(9,2))")
         database.execute("INSERT INTO t VALUES (1, 0.125)")

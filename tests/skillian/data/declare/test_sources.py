@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.skillian.data.conftest import two_sources
+from tests.support.asking import two_sources
 
 from skillian.data.declare.document import read_yaml
 from skillian.data.declare.saved import read_saved
@@ -118,17 +118,13 @@ def test_faults_of_the_comparison_settings() -> None:
         assert message in fault
 
 
-def test_secrets_and_values_never_show() -> None:
-    text = GOOD.replace("duckdb:///x.duckdb", "[duckdb://user:hunter2@host/x]")
-    assert "hunter2" not in "".join(faults(text))
-    assert "x.duckdb" not in repr(read_definitions(GOOD, "s.yaml"))
-
-
 @pytest.mark.parametrize("url", ["duckdb://user:hunter2@host/x", '"duckdb://user:hunter2@\\t/x"'])
 @pytest.mark.parametrize("other_fault", ["", "tables: {}\n"])
 def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) -> None:
     messages = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
+    messages += "".join(faults(GOOD.replace("duckdb:///x.duckdb", f"[{url}]")))
     assert "hunter2" not in messages
+    assert "x.duckdb" not in repr(read_definitions(GOOD, "s.yaml"))
     assert "`duckdb://…`" in messages or "'duckdb://…'" in messages
 
 

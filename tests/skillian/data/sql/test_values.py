@@ -1,12 +1,11 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-import pyarrow as pa
 import pytest
 
 from skillian.connectors.base import ColumnType
-from skillian.data.sql.values import Value, coerce, jsonable, python_rows
-from skillian.errors import InvalidInputError, QueryError
+from skillian.data.sql.values import Value, coerce, jsonable
+from skillian.errors import InvalidInputError
 
 TYPES = {
     "text": ColumnType("text", "VARCHAR"),
@@ -81,11 +80,3 @@ def test_a_value_of_another_type_is_refused_by_name(kind: str) -> None:
 def test_json_loses_no_digit(value: object, written: object) -> None:
     assert jsonable(value) == written
     assert type(jsonable(value)) is type(written)
-
-
-@pytest.mark.parametrize("days", [3_663_424, -800_000, 2_147_483_647])
-def test_a_date_that_python_cannot_represent_is_reported_with_the_fix(days: int) -> None:
-    table = pa.table({"d": pa.array([days], pa.int32()).cast(pa.date32())})
-    with pytest.raises(QueryError, match="declare `type: text`") as refused:
-        python_rows(table)
-    assert refused.value.__cause__ is None

@@ -1,11 +1,13 @@
 """Cells at the edges of types, for pairs of engines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-# The cells of a and b, whether they are equal (None: not compared), and a rule. A cell of MariaDB,
+# The cells of a and b, whether they are equal (None: not compared), and a rule; one that is a text
+# is for this side as a. Of several cells, one below the other, one differs. A cell of MariaDB,
 # SQLite and ClickHouse has its type in front of it.
-Case = tuple[str, str, bool | None] | tuple[str, str, bool | None, Mapping[str, Any]]
+Cells = str | tuple[str, ...]
+Case = tuple[Cells, Cells, bool | None] | tuple[Cells, Cells, bool | None, Mapping[str, Any] | str]
 
 UUID, LONG = "'6c84fb90-12c4-11e1-840d-7b25c5ee775a'", "1234567890" * 5
 NEW, BERLIN = "2024-01-01 00:00:00", "DateTime('Europe/Berlin')"
@@ -21,6 +23,57 @@ CELLS = (
     "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::UUID", "'1'::JSON", "'1'::ENUM ('1', '2')", "[1]",
     "[1]::INTEGER[1]", "{'x y': 1}", "MAP {'x': 1}", "union_value(n := 1)",
 )  # fmt: skip
+
+MONEY, MOMENT, ZONED = "DECIMAL(12, 2)", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"
+WINTER, SUMMER = "2024-01-01 10:00:00", "2024-07-01 10:00:00"
+NEXT, DOUBLE, WIDE = "2024-01-02 00:00:00", "DOUBLE PRECISION", "DECIMAL(18, 4)"
+# A rule, the types of both sides, and their cells, the last of which differ although it applies.
+_CHANGES: tuple[tuple[str, tuple[str, str], list[str | None], list[str | None]], ...] = (
+    ("factor=0.840336134454,round=2", (WIDE, WIDE), ["4936.97", "1"], ["4148.71", "1"]),
+    ("factor=100", (MONEY, MONEY), ["1.5", "-2", "0", None, "1"],
+     ["150", "-200", "0", None, "1"]),
+    ("factor=100", (MONEY, "BIGINT"), ["1.5", "9007199254.41", "1"],
+     ["150", "900719925441", "101"]),
+    ("factor=-1", ("BIGINT", "BIGINT"), ["9223372036854775807", "1"],
+     ["-9223372036854775807", "1"]),
+    ("factor=100", ("DECIMAL(38, 2)", MONEY), ["1.5", "2"], ["150", "2"]),
+    ("factor=100", (DOUBLE, DOUBLE), ["0.1", "NaN", "2"], ["10", "NaN", "200.5"]),
+    ("factor=1.19,round=2", (MONEY, MONEY), ["1.50", "0.99", "2"], ["1.79", "1.18", "2.39"]),
+    ("divisor=1.19,round=2", (MONEY, MONEY), ["1.79", "1.18", "2"], ["1.50", "0.99", "1"]),
+    ("round=1", (MONEY, MONEY), ["0.25", "-0.25", "1"], ["0.3", "-0.3", "1.1"]),
+    ("plus=5,0.01", ("INTEGER", MONEY), ["1", "2", "3"], ["6", "7.01", "8.02"]),
+    ("zone-b=Europe/Berlin", (MOMENT, MOMENT), [WINTER, SUMMER, None, WINTER],
+     ["2024-01-01 11:00:00", "2024-07-01 12:00:00", None, WINTER]),
+    ("zone-a=Europe/Berlin", (MOMENT, MOMENT), ["2024-10-27 02:30:00", SUMMER, WINTER],
+     ["2024-10-27 01:30:00", "2024-07-01 08:00:00", WINTER]),
+    ("zone-b=Europe/Berlin,precision=day", (MOMENT, MOMENT), ["2024-01-01 23:30:00", WINTER],
+     [NEXT, NEXT]),
+    ("zone-a=Europe/Berlin", (MOMENT, ZONED), [SUMMER, WINTER],
+     ["2024-07-01 08:00:00+00", f"{WINTER}+00"]),
+    ("shift=-2h", (ZONED, ZONED), [f"{SUMMER}+00", f"{WINTER}+00"],
+     ["2024-07-01 08:00:00+00", f"{WINTER}+00"]),
+    ("shift=1d", ("DATE", "DATE"), ["2024-02-28", None, "2024-01-01"],
+     ["2024-02-29", None, "2024-01-01"]),
+    ("shift=30m", ("DATE", MOMENT), ["2024-07-01", "2024-01-01"],
+     ["2024-07-01 00:30:00", "2024-01-01"]),
+    ("length=3", ("VARCHAR(9)", "VARCHAR(9)"), ["abcd", "äöü!", "ab"], ["abc", "äöü", "abc"]),
+)  # fmt: skip
+
+
+# The first cells come twice, so that a rule that does nothing leaves two differences.
+def _changed(rule: str, types: tuple[str, str], *sides: Sequence[str | None]) -> Case:
+    a, b = (
+        tuple(f"CAST({'NULL' if v is None else repr(v)} AS {kind})" for v in (cells[0], *cells))
+        for kind, cells in zip(types, sides, strict=True)
+    )
+    return a, b, False, rule
+
+
+_CHANGED = tuple(_changed(*each) for each in _CHANGES)
+_ENDS = (f"{WINTER}.000000001", "2024-01-01 10:00:01.000000001")
+_NANOSECONDS = _changed(
+    "shift=1s", ("TIMESTAMP_NS", "TIMESTAMP_NS"), *([end, "infinity", WINTER] for end in _ENDS)
+)
 
 CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
     ("clickhouse", "duckdb"): (
@@ -193,8 +246,10 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         (f"{UUID}::uuid", f"{UUID.upper()}::text", True),
         ('\'{"a": 1, "b": 2}\'::json', '\'{"b":2.0,"a":1}\'::jsonb', True),
         ("array[1, 2]", "array[2, 1]", False),
+        *_CHANGED,
     ),
     ("postgres", "duckdb"): (
+        *_CHANGED,
         ("1152921504606846976::bigint", "1152921504606846976::DOUBLE", True),
         ("1152921504606846976::float8", "1152921504606847000::BIGINT", False),
         ('\'{"a":"\\u0000"}\'::json', "'{\"a\":1}'::json", False),
@@ -206,6 +261,7 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("date '0044-03-15 BC'", "DATE '0044-03-15 (BC)'", None),
         ("timestamp '290000-01-01'", "TIMESTAMP '290000-01-01'", None),
         ("date 'infinity'", "DATE 'infinity'", None),
+        ("'NaN'::numeric(10, 2)", "1::DECIMAL(10, 2)", None),
         ("0.1::real", "0.1::FLOAT", True),
         ("0.1::real", "0.1::DOUBLE", False),
         ("12345678901234567890123456789.123456789012345::numeric", "1::INTEGER", False),
@@ -238,6 +294,9 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("99999999999999999999999999999999999.99::DECIMAL(38,2)", "0.0001::DECIMAL(38,30)", False),
         ("1.25::DECIMAL(38,2)", "1.27::DECIMAL(38,30)", False, {"absolute": "0.01"}),
         ("0.1::FLOAT", "0.1::DOUBLE", True, {"relative": "0.000001"}),
+        ("0.1::FLOAT", "0.1::DOUBLE", False, {"absolute": "1e-9"}),
+        ("0.1::FLOAT", "0.2::FLOAT", True, {"absolute": "0.1"}),
+        ("0.1::FLOAT", "0.2::FLOAT", False, {"absolute": "0.05"}),
         ("0.1::FLOAT", "0.1::DECIMAL(18,2)", True),
         ("429870.12::FLOAT", "429870.12::DECIMAL(9,2)", True, {"absolute": "0.001"}),
         ("0.1::DOUBLE", "0.10000000000000001::DECIMAL(38,17)", False),
@@ -261,6 +320,8 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("[1, 2]", "[2, 1]", False),
         ("5::VARIANT", "'5'::VARIANT", False),
         ("5::VARIANT", "5::BIGINT::VARIANT", True),
+        *_CHANGED,
+        _NANOSECONDS,
     ),
     ("csv", "postgres"): (
         ("t", "true", True),

@@ -1,18 +1,17 @@
 """The key that is proposed for tables without a stated one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlglot import exp
 from tests.skillian.data.tables.comparing import compare, compared
 from tests.skillian.data.tables.conftest import Store
 
-from skillian.connectors.base import StateConnector
-from skillian.connectors.duckdb.connector import DuckDBConnector
-from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.results.result import ComparisonResult
+from skillian.data.tables.place import SideRows
 from skillian.errors import InvalidInputError
 
 Keyed = Callable[..., ComparisonResult]
@@ -40,13 +39,7 @@ CREATE TABLE {name} AS SELECT i % 5 AS company, i / 4 AS order_no, i % 4 AS line
 NUMBERS = {
     "duckdb": "(SELECT CAST(i AS INTEGER) AS i FROM range(12000) t (i)) AS n",
     "postgres": "generate_series(0, 11999) AS n (i)",
-}
-
-
-RUNNING: dict[type, str] = {
-    DuckDBConnector: "plain_rows",
-    PostgresConnector: "stream",
-    StateConnector: "stream",
+    "mysql": "(SELECT seq AS i FROM seq_0_to_11999) AS n",
 }
 
 
@@ -54,7 +47,7 @@ RUNNING: dict[type, str] = {
 def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
     """The names of two equal tables of 12,000 orders in one kind of database."""
     kind: str = request.param
-    script = ORDERS.replace("/", "//") if kind == "duckdb" else ORDERS
+    script = ORDERS.replace("/", {"duckdb": "//", "mysql": "DIV"}.get(kind, "/"))
     others = {"a": kind, "b": f"{kind} other" if kind == "duckdb" else kind}
     return [
         f"{store(database, script.format(name=name, numbers=NUMBERS[kind]))}#{name}"
@@ -63,20 +56,17 @@ def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
 
 
 async def compared_with_statements(names: list[str]) -> tuple[ComparisonResult, list[str]]:
-    """Return the result, and all statements that the databases of both sides ran."""
+    """Return the result, and the statements about keys that the databases ran."""
     statements: list[str] = []
+    fetch = SideRows.fetch
+
+    async def noted(side: SideRows, tree: exp.Expr) -> list[dict[str, Any]]:
+        statements.append(tree.sql())
+        return await fetch(side, tree)
+
     with pytest.MonkeyPatch.context() as patch:
-        for kind, method in RUNNING.items():
-            patch.setattr(kind, method, _recorded(getattr(kind, method), statements))
+        patch.setattr(SideRows, "fetch", noted)
         return await compare(*names), statements
-
-
-def _recorded(method: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:
-    def recorded(connector: Any, statement: str, parameters: Mapping[str, object]) -> Any:
-        statements.append(statement)
-        return method(connector, statement, parameters)
-
-    return recorded
 
 
 async def test_after_a_sample_all_rows_show_which_candidate_is_a_key(orders: list[str]) -> None:

@@ -1,15 +1,15 @@
 """Times of every type of DuckDB, in pairs, under every rule, held against whole nanoseconds."""
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations_with_replacement, product
-from typing import Any
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compared
-from tests.support.postgres import Database as PostgresDatabase
+from tests.skillian.data.tables.conftest import Store
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.results.result import ComparisonResult
@@ -86,22 +86,6 @@ def are_equal(a: str | None, b: str | None, kinds: tuple[str, str], rule: Rule) 
     return abs(one - other) <= rule.seconds * 10**9 and abs(one) < _INFINITE
 
 
-def rows(pairs: dict[str, tuple[str, str]], side: int) -> str:
-    """A SELECT of every pair of times, in a column for each pair of types and each rule."""
-    cells = [pair[side] for pair in product(TIMES, TIMES)]
-    columns: list[str] = []
-    for name, kinds in pairs.items():
-        cases = [
-            f"WHEN {k} THEN CAST('{stored(text, kinds[side])}' AS {kinds[side]})"
-            for k, text in enumerate(cells)
-            if text is not None
-        ]
-        columns.append(f"CASE k {' '.join(cases)} END AS {name}")
-    again = [f"{name} AS {name}_{n}" for n in range(len(RULES)) for name in pairs]
-    once = f"SELECT k, {', '.join(columns)} FROM numbers"  # noqa: S608 - ours
-    return f"SELECT k, {', '.join(again)} FROM ({once}) AS once"  # noqa: S608 - ours
-
-
 def stored(text: str, kind: str) -> str:
     """The text of a time with the digits of its type only."""
     if text.endswith("infinity"):
@@ -112,58 +96,58 @@ def stored(text: str, kind: str) -> str:
     return moment[:10] if kind == "DATE" else f"{moment}.{value % 10**9:09}{zone}"
 
 
-def check(a: str, b: str, pairs: dict[str, tuple[str, str]]) -> ComparisonResult:
-    """Compare under every rule, and hold the mismatches of every column against the oracle's."""
-    rules = {
-        f"{name}_{n}": rule
+def columns_of(kinds: Sequence[str]) -> dict[str, tuple[tuple[str, str], Rule]]:
+    """A column for each pair of types and each rule."""
+    return {
+        f"{a}_{b}_{n}".lower(): ((a, b), rule)
+        for a, b in combinations_with_replacement(kinds, 2)
         for n, rule in enumerate(RULES.values())
-        for name, kinds in pairs.items()
-        if kinds != ("DATE", "DATE")
     }
+
+
+def tables(kinds: Sequence[str]) -> Iterator[str]:
+    """Statements that make a and b, whose rows are all pairs of times."""
+    times = " UNION ALL ".join(
+        f"SELECT {n} AS n, {', '.join(f'{cell(text, kind)} AS v_{kind}' for kind in kinds)}"
+        for n, text in enumerate(TIMES)
+    )
+    for side, name in enumerate("ab"):
+        listed = (
+            f"{name}.v_{pair[side]} AS {column}" for column, (pair, _) in columns_of(kinds).items()
+        )
+        yield (
+            f"CREATE TABLE {name} AS WITH times AS ({times}) SELECT a.n * {len(TIMES)} + b.n AS k,"  # noqa: S608 - ours
+            f" {', '.join(listed)} FROM times AS a, times AS b"
+        )
+
+
+def cell(text: str | None, kind: str) -> str:
+    return f"CAST({'NULL' if text is None else repr(stored(text, kind))} AS {kind})"
+
+
+def check(a: str, b: str, kinds: Sequence[str]) -> ComparisonResult:
+    """Compare under every rule, and hold the mismatches of every column against the oracle's."""
+    columns = columns_of(kinds)
+    rules = {name: rule for name, (pair, rule) in columns.items() if pair != ("DATE", "DATE")}
     result = compared(a, b, key=("k",), rules=Rules(columns=rules))
     assert not result.not_compared
     expected = {
-        f"{name}_{n}": sum(not are_equal(a, b, kinds, rule) for a, b in product(TIMES, TIMES))
-        for n, rule in enumerate(RULES.values())
-        for name, kinds in pairs.items()
+        name: sum(not are_equal(a, b, pair, rule) for a, b in product(TIMES, TIMES))
+        for name, (pair, rule) in columns.items()
     }
     assert {column.a: column.mismatches for column in result.columns} == expected
     return result
 
 
-NUMBERS = f"numbers AS (SELECT range AS k FROM range({len(TIMES) ** 2}))"  # noqa: S608 - ours
+@pytest.mark.parametrize(("other", "place"), [("other", "database"), ("again", "workspace")])
+def test_in_two_files(store: Store, tmp_path: Path, other: str, place: str) -> None:
+    """Another file, or the first by another name, which one DuckDB cannot read twice."""
+    script = "SET TimeZone = 'UTC'", *tables([*UNITS])
+    a, b = (store(f"duckdb {name}", *script) for name in ("main", "other"))
+    (tmp_path / "again.duckdb").symlink_to(tmp_path / "main.duckdb")
+    assert check(f"{a}#a", f"{b.replace('other', other)}#b", [*UNITS]).proof.place == place
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """A table a of a file, and b of another and of the first by another name."""
-    a, b = (f"WITH {NUMBERS} {rows(names_of(tuple(UNITS)), side)}" for side in (0, 1))
-    folder = tmp_path_factory.mktemp("moments")
-    one, two, again = (folder / f"{name}.duckdb" for name in ("one", "two", "again"))
-    for file in (one, two):
-        newest: Any = {"storage_compatibility_version": "latest"}
-        with duckdb.connect(file, config=newest) as database:
-            database.execute("SET TimeZone = 'UTC'")
-            database.execute(f"CREATE TABLE a AS {a}; CREATE TABLE b AS {b}")
-    again.symlink_to(one)
-    return f"duckdb:///{one}#a", f"duckdb:///{two}#b", f"duckdb:///{again}#b"
-
-
-def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    pairs = combinations_with_replacement(kinds, 2)
-    return {f"{a}_and_{b}".lower(): (a, b) for a, b in pairs}
-
-
-@pytest.mark.parametrize(("other", "place"), [(1, "database"), (2, "workspace")])
-def test_in_two_files(files: tuple[str, str, str], other: int, place: str) -> None:
-    """The other file, or the first by another name, which one DuckDB cannot read twice."""
-    result = check(files[0], files[other], names_of(tuple(UNITS)))
-    assert result.proof.place == place
-
-
-def test_in_postgres(postgres_database: PostgresDatabase) -> None:
-    pairs = names_of(IN_POSTGRES)
-    numbers = f"WITH numbers AS (SELECT generate_series(0, {len(TIMES) ** 2 - 1}) AS k)"
-    for side, name in enumerate("ab"):
-        postgres_database.execute(f"CREATE TABLE {name} AS {numbers} {rows(pairs, side)}")
-    check(f"{postgres_database.url}#a", f"{postgres_database.url}#b", pairs)
+def test_in_postgres(store: Store) -> None:
+    url = store("postgres", *tables(IN_POSTGRES))
+    check(f"{url}#a", f"{url}#b", IN_POSTGRES)

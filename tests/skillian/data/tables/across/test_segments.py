@@ -96,20 +96,6 @@ def small_tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(looks, name, value)
 
 
-async def test_of_altered_ranges_only_these_travel(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = rows_of()
-    altered = [*range(100, 110), 3000, *range(5990, 6001)]
-    urls = filled(store, rows.values(), changed(rows, altered).values())
-    result, ranges = await segmented(urls, monkeypatch)
-    assert result["rows"]["differing"] == len(altered)
-    assert result["rows"]["matched"] == ROWS - len(altered)
-    assert ROWS - ranges.equal_rows < 200
-    assert ranges.ranges is not None
-    assert len(ranges.ranges) <= 5
-
-
 @pytest.mark.parametrize(
     "databases", ["postgres-postgres other", "postgres-duckdb", "duckdb-mysql", "postgres-mysql"]
 )
@@ -132,7 +118,7 @@ async def test_any_difference_is_reported_as_if_all_rows_had_travelled(
     urls = filled(store, a, b, databases.split("-"))
     narrowed, ranges = await segmented(urls, monkeypatch, key=key)
     assert ranges.ranges is not None
-    assert ranges.equal_rows > 0
+    assert (ranges.equal_rows > 1700, len(ranges.ranges) < 20) == (True, True)
     monkeypatch.setattr(looks, "SMALL", 10**9)
     everything, none = await segmented(urls, monkeypatch, key=key)
     assert none.ranges is None

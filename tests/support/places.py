@@ -1,10 +1,12 @@
-"""Where the tables of a question are put: real databases, filled by their own drivers."""
+"""Tables in real databases, filled by their own drivers."""
+
+from __future__ import annotations
 
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import count
@@ -14,10 +16,9 @@ from typing import Any, Protocol
 import duckdb
 import psycopg
 import pymysql
-from tests.skillian.oracle.questions import Table
 from tests.support.clickhouse import in_clickhouse
 
-from skillian.connectors.mysql.connector import login_of
+from skillian.connectors.mysql.connector import MySQLConnector
 
 DUCKDB = {
     "text": "VARCHAR",
@@ -28,6 +29,7 @@ DUCKDB = {
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
     "float": "DOUBLE",
+    "single": "REAL",
 }
 POSTGRES = {**DUCKDB, "text": "TEXT", "float": "DOUBLE PRECISION"}
 CLICKHOUSE = {
@@ -38,8 +40,29 @@ CLICKHOUSE = {
     "date": "Nullable(Date32)",
     "timestamp": "Nullable(DateTime64(6))",
     "float": "Nullable(Float64)",
+    "single": "Nullable(Float32)",
 }
 MYSQL = {**DUCKDB, "text": "VARCHAR(200)", "timestamp": "DATETIME(6)"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: `kind` is text, integer, decimal, boolean, date or timestamp."""
+
+    name: str
+    kind: str = "text"
+    scale: int = 2
+    precision: int = 24
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def column(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
 
 
 class Place(Protocol):
@@ -142,7 +165,7 @@ def in_postgres(url: str) -> ServerPlace:
 
 
 def in_mysql(url: str) -> ServerPlace:
-    login = login_of(url, Path.cwd())
+    login = MySQLConnector.login_of("x", url, Path.cwd())
     connection = pymysql.connect(**login, autocommit=True, charset="utf8mb4")
     return ServerPlace(url, connection, MYSQL, "`")
 
