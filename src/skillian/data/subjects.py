@@ -81,7 +81,7 @@ ROWS = Subject(
     differ="Rows differ",
     classes=dict(ROW_CLASSES.items()),
     json_names="kind source_a source_b equal key rows columns coverage not_compared schema samples"
-    " proposals sentences notes filters proof=joined_proof cache_key",
+    " proposals sentences notes filters proof cache_key",
     counts="rows",
     details=(),
     adds_schema=False,
@@ -100,7 +100,7 @@ MEASURES = Subject(
     differ="They differ",
     classes=dict(STATUS.items()),
     json_names="kind source_a source_b summary top_differences interpretation=sentences cache_key"
-    " proof=grouped_proof schema",
+    " proof schema",
     counts="summary.classes",
     details=("explanation", "rows"),
     adds_schema=True,

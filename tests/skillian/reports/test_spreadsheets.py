@@ -15,14 +15,15 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
-from skillian.connectors.base import ColumnType
-from skillian.data.comparison.group_files import Columns, GroupTypes, group_batches, headings
+from skillian.data.comparison.group_files import Columns, group_batches, headings
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
 from skillian.reports.every_row import write_all, write_rows
 from skillian.reports.outcome import Compared, Format, Outcome
 from skillian.reports.spreadsheets import RowSheets, summary_of
+
+_arrow: Any = pa
 
 
 def groups_of(outcome: Outcome) -> tuple[ComparisonResult, list[GroupRow]]:
@@ -43,8 +44,9 @@ async def file_of(form: Format, result: ComparisonResult, rows: Sequence[GroupRo
         for part in (rows[:2], rows[2:]):
             yield [*zip(*map(cells_of, part), strict=True)] or [()] * len(headings(result))
 
-    texts = [ColumnType("text", "VARCHAR")] * len(result.key_columns)
-    types = GroupTypes(texts, [2] * len(result.summary.measures))
+    number, text = _arrow.decimal128(38, 2), _arrow.string()
+    types = [text] * (len(result.key_columns) + 1) + [_arrow.int64()] * 2
+    types += [number, number, number, _arrow.decimal128(38, 4), text] * len(result.measures)
     file = io.BytesIO()
     await write_all(file, form, group_batches(result, batches(), types), [*summary_of(result)])
     return io.BytesIO(file.getvalue())
@@ -119,9 +121,6 @@ async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
     assert "123456789012345678.12" in cells
     # One of them has a character that XML cannot hold.
     assert len([key for key in HOSTILE if key in cells]) >= len(HOSTILE) - 1
-
-
-_arrow: Any = pa
 
 
 def test_json_lines_hold_json(tmp_path: Path) -> None:

@@ -281,13 +281,14 @@ class DifferingGroups:
     async def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups of a page as rows of a file; raises as `page`."""
         from skillian.data.comparison.group_files import (  # noqa: PLC0415 - only files need it
-            GroupTypes,
             group_batches,
             group_columns,
+            group_types,
         )
         from skillian.data.comparison.rows import Groups  # noqa: PLC0415 - as above
 
         columns = group_columns(Groups(self, page).tables(), self.plan)
-        async with aclosing(group_batches(self.result, columns, GroupTypes.of(self.plan))) as found:
+        types = group_types(self.plan)
+        async with aclosing(group_batches(self.result, columns, types)) as found:
             async for batch in found:
                 yield batch

@@ -13,14 +13,20 @@ from skillian.data.comparison import Depth
 from skillian.data.comparison.cache import Computation, DifferingGroups, Kept, Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
-from skillian.data.comparison.groups import Place, choose_place
+from skillian.data.comparison.groups import choose_place
 from skillian.data.comparison.interpretation import Interpretation
-from skillian.data.comparison.plan import ComparisonPlan, Planner, Side, unused_dimensions
-from skillian.data.comparison.statement import Differences, keep_differences
+from skillian.data.comparison.plan import (
+    ComparisonPlan,
+    Planner,
+    Side,
+    common_columns,
+    unused_dimensions,
+)
+from skillian.data.comparison.statement import classify, stage_groups
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.query.binding import Binder, BoundSource, unchanged
+from skillian.data.query.binding import Binder, unchanged
 from skillian.data.results.groups import Summary
 from skillian.data.results.result import ComparisonResult, Proof, RowCounts
 from skillian.data.results.rows import TableKey
@@ -207,15 +213,20 @@ class MeasureEngine:
         self, plan: ComparisonPlan, key: str, progress: Progress | None
     ) -> tuple[ComparisonResult, DifferingGroups]:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
-        place, differences = await self._differences(plan, progress)
-        tables = differences.collapsed, differences.different
+        tables: list[str] = []
         try:
-            summary, top = await read_summary(plan, self._workspace, *tables, self._top)
-            await self._workspace.drop(differences.collapsed)
+            async with unchanged(plan.a.source, plan.b.source):
+                place = await choose_place(plan, self._workspace, progress)
+                tables += place.tables
+                place, statement, staged = await stage_groups(place, self._workspace)
+                tables.append(staged)
+            different = await classify(place.plan, staged, self._workspace)
+            tables.append(different)
+            summary, top = await read_summary(plan, self._workspace, staged, different, self._top)
         except BaseException:
-            await self._workspace.drop(*place.tables, *tables)
+            await self._workspace.drop(*tables)
             raise
-        statement = differences.statement
+        await self._workspace.drop(staged)
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}
         words = Interpretation(names, summary, top, limits)
@@ -238,25 +249,12 @@ class MeasureEngine:
                 align_on=plan.align_on,
                 filters=plan.a.where,
                 thresholds=limits,
+                place="workspace" if place.tables else "database",
+                dialect=place.engine.dialect,
             ),
             schema=schema.where_values_fit(() if summary.classes.missing_in_b else plan.align_on),
         )
-        return result, DifferingGroups(result, plan, place, self._workspace, differences.different)
-
-    async def _differences(
-        self, plan: ComparisonPlan, progress: Progress | None
-    ) -> tuple[Place, Differences]:
-        tables: list[str] = []
-        try:
-            async with unchanged(plan.a.source, plan.b.source):
-                place = await choose_place(plan, self._workspace, progress)
-                tables += place.tables
-                place, differences = await keep_differences(place, self._workspace)
-                tables += (differences.collapsed, differences.different)
-        except BaseException:
-            await self._workspace.drop(*tables)
-            raise
-        return place, differences
+        return result, DifferingGroups(result, plan, place, self._workspace, different)
 
 
 def _counted(summary: Summary) -> RowCounts:
@@ -280,8 +278,8 @@ def _compare_schemas(plan: ComparisonPlan, undeclared: Collection[str]) -> Schem
     """
     a, b = plan.a.source, plan.b.source
     mapping: dict[str, str] = {}
-    for one, other in _common_columns(a, b):
-        if one not in mapping and other not in mapping.values():
+    for _, one, other, _ in common_columns(a, b):
+        if one and other and one not in mapping and other not in mapping.values():
             mapping[one] = other
     diff = compare_schemas(a.table, b.table, mapping, names=(a.name, b.name))
     if not {a.name, b.name} <= {*undeclared}:
@@ -304,14 +302,3 @@ def _columns(side: Side, plan: ComparisonPlan) -> Iterator[str]:
     stated = [dimensions[name].column for name in names]
     stated += [column for each in plan.measures if (column := measures[each.name].column)]
     yield from filter(None, map(source.column_of, stated))
-
-
-def _common_columns(a: BoundSource, b: BoundSource) -> Iterator[tuple[str, str]]:
-    """Yield the columns that dimensions and measures of the same name have on both sides."""
-    for names in ("dimensions", "measures"):
-        others = getattr(b.definition, names)
-        for name, definition in getattr(a.definition, names).items():
-            if name in others:
-                columns = a.column_of(definition.column), b.column_of(others[name].column)
-                if columns[0] is not None and columns[1] is not None:
-                    yield columns[0], columns[1]

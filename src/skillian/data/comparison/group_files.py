@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from skillian.connectors.arrow import arrow, arrow_type
-from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.query.measures import number_of
 from skillian.data.results.groups import gap_of, percentage_of
@@ -19,29 +19,15 @@ from skillian.data.subjects import STATUS
 Columns = Sequence[Sequence[object]]
 """The values of some groups, by the columns of a file."""
 _AT_ONCE = 10_000
-_PERCENT = arrow.decimal128(MAX_DIGITS, 4)
 
 
-class GroupTypes(NamedTuple):
-    """The types of the dimensions of groups, and the decimal places of their measures."""
-
-    keys: Sequence[ColumnType]
-    scales: Sequence[int]
-
-    @classmethod
-    def of(cls, plan: ComparisonPlan) -> GroupTypes:
-        """Those of a plan."""
-        return cls(
-            [term.type for term in plan.a.keys], [measure.scale for measure in plan.measures]
-        )
-
-    def columns(self) -> Iterator[Any]:
-        """The types of Arrow of the columns of a file, in the order of `headings`."""
-        yield from map(arrow_type, self.keys)
-        yield from (arrow.string(), arrow.int64(), arrow.int64())
-        for scale in self.scales:
-            yield from [arrow.decimal128(MAX_DIGITS, scale)] * 3
-            yield from (_PERCENT, arrow.string())
+def group_types(plan: ComparisonPlan) -> Iterator[Any]:
+    """Yield the types of Arrow of the columns of a file, in the order of `headings`."""
+    yield from (arrow_type(term.type) for term in plan.a.keys)
+    yield from (arrow.string(), arrow.int64(), arrow.int64())
+    for measure in plan.measures:
+        yield from [arrow.decimal128(MAX_DIGITS, measure.scale)] * 3
+        yield from (arrow.decimal128(MAX_DIGITS, 4), arrow.string())
 
 
 async def group_columns(
@@ -53,7 +39,7 @@ async def group_columns(
 
 
 async def group_batches(
-    result: ComparisonResult, columns: AsyncIterable[Columns], types: GroupTypes
+    result: ComparisonResult, columns: AsyncIterable[Columns], types: Iterable[Any]
 ) -> AsyncGenerator[ArrowBatch]:
     """Yield the groups of a comparison of measures as rows of a file.
 
@@ -67,7 +53,7 @@ async def group_batches(
             column.extend(values)
 
     def arrays() -> ArrowBatch:
-        made = [_array(values, kind) for values, kind in zip(whole, types.columns(), strict=True)]
+        made = [_array(values, kind) for values, kind in zip(whole, types, strict=True)]
         batch: ArrowBatch = arrow.RecordBatch.from_arrays(made, names=names)
         return batch
 

@@ -5,8 +5,8 @@ infinite also their codes xa_<n> and xb_<n>, with which a_<n> and b_<n> are NULL
 
 Where a database joins fast, `groups` is a full join of `side_a` and `side_b`, which have one row
 per key: the aggregated rows, the rows themselves if their key is unique, or a copy of either. The
-other databases have no full join, or none in which NULL keys match: there, the rows of both sides
-are aggregated together.
+other databases have no full join, or none in which NULL keys match: there, the aggregated rows of
+both sides are aggregated together.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from skillian.tasks import Progress, together
 JOINING = frozenset({"duckdb", "postgres"})
 """The dialects whose databases join both sides; the others aggregate them together."""
 SIDES: tuple[str, str] = ("side_a", "side_b")
+_COUNT = "row_count"
 
 
 def joined_groups(
@@ -47,15 +48,12 @@ def joined_groups(
         )
         for key in keys
     ]
-    for side in "ab":
-        count = exp.Coalesce(this=sql.column("row_count", f"side_{side}"), expressions=[sql.zero()])
-        columns.append(sql.named(count, f"rows_{side}"))
-    for index, measure in enumerate(plan.measures):
-        columns += [
-            sql.named(sql.column(f"{x}total_{index}", f"side_{side}"), f"{x}{side}_{index}")
-            for side in "ab"
-            for x in (("", "x") if measure.has_code else ("",))
-        ]
+    for letter, side in zip("ab", SIDES, strict=True):
+        for name, stored in _amounts(plan, letter).items():
+            value: exp.Expr = sql.column(stored, side)
+            if stored == _COUNT:
+                value = exp.Coalesce(this=value, expressions=[sql.zero()])
+            columns.append(sql.named(value, name))
     required = zip(keys, required_keys(plan), strict=True)
     key = [KeyColumn(name, is_required or nulls_apart) for name, is_required in required]
     groups = sql.select(columns, "side_a")
@@ -152,44 +150,31 @@ def _single_rows(plan: ComparisonPlan, side: Side, *, is_exact: bool) -> exp.Sel
 
 
 def grouped_together(plan: ComparisonPlan) -> Relations:
-    """The relations up to `groups`: the rows of both sides, grouped, so that NULL keys match."""
-    halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
-    return {"both": exp.union(*halves, distinct=False, copy=False), "groups": _grouped_both(plan)}
-
-
-def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
-    """The rows of one side; the columns of the other side are NULL."""
-    one, none = sql.one(), exp.Null()
-    values = side.key_values
-    values |= {"rows_a": one if is_a else none, "rows_b": none.copy() if is_a else one.copy()}
-    for index, term in enumerate(side.measures):
-        values[f"a_{index}"] = term.value if is_a else exp.Null()
-        values[f"b_{index}"] = exp.Null() if is_a else term.value
-        for letter, other in (("a", plan.a), ("b", plan.b)):
-            if other.measures[index].code is not None:
-                own = term.code if other is side else None
-                values[f"code_{letter}_{index}"] = exp.Null() if own is None else own
-    return filtered_rows(side.source, values, side.where, plan.parameters)
-
-
-def _grouped_both(plan: ComparisonPlan) -> exp.Select:
-    columns: list[exp.Expr] = key_columns(plan)
-    rows = {name: exp.Count(this=sql.bare(name)) for name in ("rows_a", "rows_b")}
-    columns += [sql.named(count, name) for name, count in rows.items()]
+    """The relations up to `groups`: the groups of both sides, grouped, so that NULL keys match."""
+    amounts = _amounts(plan, "a") | _amounts(plan, "b")
+    halves: list[exp.Select] = []
+    for letter, side in zip("ab", (plan.a, plan.b), strict=True):
+        own, columns = _amounts(plan, letter), key_columns(plan)
+        for name, stored in amounts.items():
+            other = sql.zero() if stored == _COUNT else exp.Null()
+            columns.append(sql.named(sql.bare(stored) if name in own else other, name))
+        halves.append(sql.select(columns, grouped_side(plan, side), "side"))
+    largest: dict[str, exp.Expr] = {name: exp.Max(this=sql.bare(name)) for name in amounts}
     for index, measure in enumerate(plan.measures):
-        for side, letter in ((plan.a, "a"), (plan.b, "b")):
-            name, term = f"{letter}_{index}", side.measures[index]
-            code = None if term.code is None else sql.bare(f"code_{name}")
-            total = finite(term, sql.bare(name), code, measure.scale)
-            if measure.aggregation in COUNTS:  # a side without rows has no count, not 0
-                case = "CASE WHEN n > 0 THEN total END"
-                total = sql.decimal(sql.template(case, n=rows[f"rows_{letter}"], total=total), 0)
-            columns.append(sql.named(total, name))
-            if measure.has_code:
-                special = code_of(term, sql.bare(name), code, measure.scale)
-                columns.append(sql.named(_as_code(special), f"x{name}"))
-    select = sql.select(columns, "both")
-    return select.group_by(*key_columns(plan), copy=False)
+        for name in (f"a_{index}", f"b_{index}"):  # PostgreSQL's MAX drops the scale
+            largest[name] = sql.decimal(largest[name], measure.scale)
+    columns = [*key_columns(plan), *(sql.named(each, name) for name, each in largest.items())]
+    groups = sql.select(columns, "both").group_by(*key_columns(plan), copy=False)
+    return {"both": exp.union(*halves, distinct=False, copy=False), "groups": groups}
+
+
+def _amounts(plan: ComparisonPlan, letter: str) -> dict[str, str]:
+    """The columns of `groups` about a side, and those of the side that they have."""
+    names = {f"rows_{letter}": _COUNT}
+    for index, measure in enumerate(plan.measures):
+        for x in ("", "x") if measure.has_code else ("",):
+            names[f"{x}{letter}_{index}"] = f"{x}total_{index}"
+    return names
 
 
 def _as_code(code: exp.Expr | None) -> exp.Expr:

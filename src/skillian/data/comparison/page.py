@@ -276,9 +276,9 @@ class PageRow(Record, ABC):
     rows_b: int
 
     @property
-    @abstractmethod
     def differing(self) -> Sequence[str]:
         """The names of what differs, where both sides have it."""
+        return [each.name for each in self.changes] if self.rows_a and self.rows_b else ()
 
     @property
     @abstractmethod

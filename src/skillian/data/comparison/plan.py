@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -126,6 +126,21 @@ def shared_keys(
 def common_names(a: BoundSource, b: BoundSource) -> tuple[str, ...]:
     """The dimensions that both sources have."""
     return tuple(name for name in a.definition.dimensions if name in b.definition.dimensions)
+
+
+def common_columns(
+    a: BoundSource, b: BoundSource
+) -> Iterator[tuple[str, str | None, str | None, str]]:
+    """Yield the name, the columns and the aggregation of what both sources declare.
+
+    A dimension has no aggregation, and a measure with an expression no column.
+    """
+    for kind in ("dimensions", "measures"):
+        others = getattr(b.definition, kind)
+        for name, one in getattr(a.definition, kind).items():
+            if name in others:
+                columns = a.column_of(one.column), b.column_of(others[name].column)
+                yield name, *columns, getattr(one, "aggregation", "")
 
 
 def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:

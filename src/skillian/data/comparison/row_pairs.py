@@ -10,7 +10,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.comparison.plan import ComparisonPlan, Side, common_names
+from skillian.data.comparison.plan import ComparisonPlan, Side, common_columns
 from skillian.data.comparison.rows import conditions_of, typed_key
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.engine import stored_value
@@ -133,16 +133,10 @@ def _common_columns(plan: ComparisonPlan) -> list[_Column]:
     """
     a, b = plan.a.source, plan.b.source
     columns = [
-        _Column(name, name, _column_of_dimension(a, name), _column_of_dimension(b, name))
-        for name in common_names(a, b)
+        _Column(name, name, one, other, may_identify=aggregation not in _ADDITIVE)
+        for name, one, other, aggregation in common_columns(a, b)
         if name not in plan.align_on
     ]
-    for name, measure in a.definition.measures.items():
-        other = b.definition.measures.get(name)
-        if other is not None:
-            shown_a, shown_b = a.column_of(measure.column), b.column_of(other.column)
-            is_amount = measure.aggregation in _ADDITIVE
-            columns.append(_Column(name, name, shown_a, shown_b, may_identify=not is_amount))
     used_a = {*(each.a for each in columns), *_grouped(a, plan.align_on)}
     used_b = {*(each.b for each in columns), *_grouped(b, plan.align_on)}
     rest = pair_columns(
@@ -152,13 +146,10 @@ def _common_columns(plan: ComparisonPlan) -> list[_Column]:
     return [*columns, *(_Column(one, None, one, other) for one, other in rest.items())]
 
 
-def _column_of_dimension(source: BoundSource, name: str) -> str | None:
-    return source.column_of(source.definition.dimensions[name].column)
-
-
 def _grouped(source: BoundSource, align_on: Iterable[str]) -> set[str | None]:
     """The columns of a source that are equal in all rows of a group."""
-    return {_column_of_dimension(source, name) for name in align_on}
+    dimensions = source.definition.dimensions
+    return {source.column_of(dimensions[name].column) for name in align_on}
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,13 +51,6 @@ class GroupRow(PageRow):
     measures: tuple[Difference, ...]
 
     @property
-    def differing(self) -> tuple[str, ...]:
-        """The measures that differ; none if a side is missing."""
-        if self.status.startswith("missing"):
-            return ()
-        return tuple(each.measure for each in self.measures if each.status != "match")
-
-    @property
     def sizes(self) -> Mapping[str, Decimal]:
         """|b - a| of each measure that differs."""
         differing = (each for each in self.measures if each.status != "match")

@@ -19,7 +19,7 @@ directly if the key contains the primary keys of both tables (see `groups.py`).
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -210,20 +210,8 @@ def largest_first(plan: ComparisonPlan) -> list[exp.Expr]:
     return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
-    """The statement of a comparison, and the names of the tables of the workspace.
-
-    `collapsed` has its rows, `different` the groups that differ, with their classes.
-    """
-
-    statement: Statement
-    collapsed: str
-    different: str
-
-
-async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, Differences]:
-    """Run the comparison and keep the groups that differ.
+async def stage_groups(place: Place, workspace: Workspace) -> tuple[Place, Statement, str]:
+    """Run the statement of a comparison: it, and the table that has its rows.
 
     The place that is returned finds all groups as fast as the comparison did. Raises `QueryError`.
     """
@@ -231,12 +219,11 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
         direct = await _of_rows(place, workspace)
         if direct is not None:
             groups = partial(joined_groups, place.plan, partial(single_rows, place.plan), "duckdb")
-            return replace(place, groups=groups), await _classed(place.plan, *direct, workspace)
+            return replace(place, groups=groups), *direct
     statement = await asyncio.to_thread(
         lambda: place.statement(collapsed_statement(place.plan, place.pieces()))
     )
-    table = await _stage(place, statement, workspace)
-    return place, await _classed(place.plan, statement, table, workspace)
+    return place, statement, await _stage(place, statement, workspace)
 
 
 async def _of_rows(place: Place, workspace: Workspace) -> tuple[Statement, str] | None:
@@ -289,17 +276,11 @@ def _row_count(plan: ComparisonPlan, side: Side) -> exp.Subquery:
     return sql.select([exp.Count(this=exp.Star())], rows, "rows").subquery(copy=False)
 
 
-async def _classed(
-    plan: ComparisonPlan, statement: Statement, table: str, workspace: Workspace
-) -> Differences:
+async def classify(plan: ComparisonPlan, table: str, workspace: Workspace) -> str:
+    """The table with the groups that differ and their classes, of those that `table` has."""
     tree = different_statement(plan, table)
     rated = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
-    try:
-        different = await workspace.create(rated.text, rated.parameters)
-    except BaseException:
-        await workspace.drop(table)
-        raise
-    return Differences(statement, table, different)
+    return await workspace.create(rated.text, rated.parameters)
 
 
 async def _stage(place: Place, statement: Statement, workspace: Workspace) -> str:

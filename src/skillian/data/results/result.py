@@ -23,9 +23,11 @@ from skillian.data.sql import Statement
 from skillian.data.sql.values import Record, named, plain
 from skillian.data.subjects import Subject, subject_of
 
+_OF_A_PROOF = "sql parameters snapshot align_on filters place dialect"
+
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Record):
     """How a result was computed: enough to reproduce it.
 
     Attributes:
@@ -50,6 +52,15 @@ class Proof:
     thresholds: Mapping[str, Thresholds] = field(default_factory=dict[str, Thresholds])
     place: Literal["database", "workspace"] = "database"
     dialect: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proof for JSON."""
+        queries = {
+            name: {"sql": query.text, "parameters": plain(query.parameters)}
+            for name, query in self.queries.items()
+        }
+        limits = {name: each.model_dump(mode="json") for name, each in self.thresholds.items()}
+        return {**named(self, _OF_A_PROOF), "queries": queries, "thresholds": limits}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,34 +248,3 @@ class ComparisonResult(Record):
         count = self.summary.row_findings
         uneven = (("rows", "", count),) if count else ()
         return (*uneven, *(("not_compared", each.column, None) for each in self.not_compared))
-
-    @property
-    def joined_proof(self) -> dict[str, object]:
-        """The proof of whole rows for JSON."""
-        proof = self.proof
-        return {
-            "place": proof.place,
-            "statement": proof.sql,
-            "dialect": proof.dialect,
-            "queries": {name: query.text for name, query in proof.queries.items()},
-            "started": proof.snapshot,
-        }
-
-    @property
-    def grouped_proof(self) -> dict[str, object]:
-        """The proof of measures for JSON."""
-        proof = self.proof
-        return {
-            "sql": proof.sql,
-            "parameters": plain(proof.parameters),
-            "queries": {
-                name: {"sql": query.text, "parameters": plain(query.parameters)}
-                for name, query in proof.queries.items()
-            },
-            "snapshot": proof.snapshot,
-            "align_on": list(proof.align_on),
-            "filters": plain(proof.filters),
-            "thresholds": {
-                name: limits.model_dump(mode="json") for name, limits in proof.thresholds.items()
-            },
-        }

@@ -53,7 +53,8 @@ class Pairing:
         misplaced: Pairs whose own rule does not apply to their type.
         own: The rules for single columns, by their names in a.
         unread: Columns without a counterpart that cannot be read: 0 or 1 for the side, the name.
-        whole: The columns from which the key is taken, if these are only some of them.
+        chosen: The only columns that are compared, by their names in a; None for all. The key is
+            taken from all columns.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -63,18 +64,18 @@ class Pairing:
     misplaced: tuple[ColumnPair, ...] = ()
     own: Mapping[str, Rule] = field(default_factory=dict[str, Rule])
     unread: frozenset[tuple[int, str]] = frozenset()
-    whole: Pairing | None = None
-
-    @property
-    def for_key(self) -> Pairing:
-        """The columns from which the key is taken."""
-        return self.whole or self
+    chosen: frozenset[str] | None = None
 
     def with_key(self, names: Sequence[str]) -> Pairing:
-        """These columns after those of the key; raises as `key_pairs`."""
-        key = key_pairs(self.for_key, names)
+        """The columns that are compared, those of the key first; raises as `key_pairs`."""
+        key = key_pairs(self, names)
         known = {pair.a for pair in key}
-        return replace(self, pairs=(*key, *(pair for pair in self.pairs if pair.a not in known)))
+        others = [pair for pair in self.pairs if pair.a not in known]
+        if self.chosen is None:
+            return replace(self, pairs=(*key, *others))
+        pairs = (*key, *(pair for pair in others if pair.a in self.chosen))
+        refused = tuple(each for each in self.not_compared if each.column in self.chosen)
+        return replace(self, pairs=pairs, not_compared=refused, only_a=(), only_b=())
 
     def own_rule(self, pair: ColumnPair) -> Rule:
         """The rule for one column; exact if only rules for all apply to it."""
@@ -82,7 +83,7 @@ class Pairing:
 
     def lone(self, side: int) -> tuple[str, ...]:
         """The columns of a side that have no counterpart and can be read."""
-        names = (self.only_a, self.only_b)[side]
+        names = (self.only_a, self.only_b)[side] if self.chosen is None else ()
         return tuple(name for name in names if (side, name) not in self.unread)
 
     def find(self, name: str) -> ColumnPair:
@@ -231,7 +232,7 @@ def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
 def selected(
     pairing: Pairing, columns: Sequence[str] | None, ignore: Collection[str], keys: Sequence[str]
 ) -> Pairing:
-    """The pairing with only `columns`, without those to `ignore`; keys always stay.
+    """The pairing without the columns to `ignore`, but with the keys; `columns` are chosen.
 
     Raises:
         UnknownNameError: A name is not a column of either side.
@@ -239,10 +240,7 @@ def selected(
     """
     key_names = {pairing.find(name).a for name in keys}
     dropped = pairing.check(ignore)
-    if columns is not None:
-        stated = {pairing.find(name).a for name in (*columns, *keys)}
-        pairs = tuple(pair for pair in pairing.pairs if pair.a in stated)
-        pairing = replace(pairing, pairs=pairs, not_compared=(), only_a=(), only_b=())
+    chosen = None if columns is None else frozenset(pairing.find(name).a for name in columns)
     return replace(
         pairing,
         pairs=tuple(
@@ -253,6 +251,7 @@ def selected(
         not_compared=tuple(each for each in pairing.not_compared if each.column not in dropped),
         only_a=tuple(name for name in pairing.only_a if name not in dropped),
         only_b=tuple(name for name in pairing.only_b if name not in dropped),
+        chosen=chosen,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import call
-from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import (
     ROW_ID,
@@ -31,8 +30,8 @@ from skillian.data.sql.values import Record, fetch
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
-from skillian.data.tables.lone.columns import NONE, LoneColumns
-from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
+from skillian.data.tables.place import StagedDifferences
+from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B
 from skillian.data.tables.types import ANY_DECIMAL, decimals_of, lengths_of, types_of
 from skillian.data.tables.why.results import Why
 
@@ -68,15 +67,10 @@ class DifferingRow(PageRow):
     own: Mapping[str, object]
 
     @property
-    def differing(self) -> tuple[str, ...]:
-        """The columns that differ."""
-        return tuple(name for name, cell in self.cells.items() if cell.differs)
-
-    @property
     def changes(self) -> Sequence[ValueChange]:
         """The cells that differ."""
-        cells = ((name, self.cells[name]) for name in self.differing)
-        return [ValueChange(name, cell.a, cell.b) for name, cell in cells]
+        differing = ((name, cell) for name, cell in self.cells.items() if cell.differs)
+        return [ValueChange(name, cell.a, cell.b) for name, cell in differing]
 
     @property
     def sizes(self) -> Mapping[str, Decimal]:
@@ -115,12 +109,10 @@ class DifferingRows:
 
     subject: ClassVar = ROWS
 
-    def __init__(
-        self, workspace: Workspace, table: str, plan: TablePlan, lone: LoneColumns = NONE
-    ) -> None:
-        self.table = table
-        self.workspace = workspace
-        self.plan = plan
+    def __init__(self, staged: StagedDifferences) -> None:
+        self.table = staged.table
+        self.workspace = staged.workspace
+        self.plan = plan = staged.plan
         self.why: Why | None = None
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
@@ -137,9 +129,8 @@ class DifferingRows:
             for index, pair in enumerate(plan.pairs)
             if 0 < plan.keys <= index
         ]
-        self._lone = lone
-        self._lone_cells = [
-            _Cells(f"x{number}", types_of(each.type)) for number, each in enumerate(lone.columns)
+        self._lone = [
+            _Cells(f"x{number}", types_of(each.type)) for number, each in enumerate(plan.lone)
         ]
         self._chosen: Mapping[str, str] | None = None
 
@@ -225,15 +216,15 @@ class DifferingRows:
             one = f"CASE WHEN class = {missing} THEN 0 ELSE 1 END"
             columns.append(f"COALESCE(rows_{side}, {one}) AS rows_{side}")
         for number, (_, cells) in enumerate(self._keys):
-            columns.append(f"{self._value(cells, types)} AS key_{number}")
+            columns.append(f"{_value(cells, types)} AS key_{number}")
         for number, each in enumerate(self._values):
-            a, b = self._value(each.a, types), self._value(each.b, types)
+            a, b = _value(each.a, types), _value(each.b, types)
             columns += [f"{a} AS a_{number}", f"{b} AS b_{number}"]
             if (gap := _gap_type(each, types)) is not None:
                 columns.append(f"{_GAP.format(a=a, b=b, kind=gap.sql)} AS gap_{number}")
             columns.append(f"d{each.position} AS d_{number}")
-        for number, cells in enumerate(self._lone_cells):
-            columns.append(f"{self._value(cells, types)} AS x_{number}")
+        for number, cells in enumerate(self._lone):
+            columns.append(f"{_value(cells, types)} AS x_{number}")
         text = f'SELECT {", ".join(columns)} FROM "{self.table}" WHERE class <> {COUNTS}'  # noqa: S608 - our own names
         # As it is: to parse it takes seconds for thousands of columns.
         rows = exp.Subquery(this=exp.Var(this=text), alias=exp.TableAlias(this=sql.name("page")))
@@ -263,7 +254,7 @@ class DifferingRows:
         for number, each in enumerate(self._values):
             for side, name in (("a", each.pair.a), ("b", each.pair.b)):
                 yield sql.named(sql.bare(f"{side}_{number}"), free(f"{name} {side}"))
-        for number, column in enumerate(self._lone.columns):
+        for number, column in enumerate(self.plan.lone):
             side = "ab"[column.side]
             yield sql.named(sql.bare(f"x_{number}"), free(f"{column.name} {side}"))
 
@@ -283,8 +274,8 @@ class DifferingRows:
         }
         side = _SIDES.get(row["status"])
         own = {
-            column.name: _shown(row[f"x_{number}"], self._lone_cells[number])
-            for number, column in enumerate(self._lone.columns)
+            column.name: _shown(row[f"x_{number}"], self._lone[number])
+            for number, column in enumerate(self.plan.lone)
             if column.side == side
         }
         return DifferingRow(key, row["status"], int(row["rows_a"]), int(row["rows_b"]), cells, own)
@@ -294,7 +285,7 @@ class DifferingRows:
         if self._chosen is None:
             cells = [each for _, each in self._keys]
             cells += [cell for each in self._values for cell in (each.a, each.b)]
-            cells += self._lone_cells
+            cells += self._lone
             chosen = dict.fromkeys((each.text for each in cells), "")
             sized = await self._sized([each for each in cells if each.types == ANY_DECIMAL])
             left = [(each, sized.get(each.text, each.types)) for each in cells]
@@ -302,8 +293,7 @@ class DifferingRows:
             while left:
                 # The time that DuckDB plans other aggregates for grows with their square.
                 tests = [
-                    f"COUNT({self._text(each)}) - COUNT({self._fits(each, kinds[0])})"
-                    f" AS {each.text}"
+                    f"COUNT({each.text}) - COUNT({_fits(each, kinds[0])}) AS {each.text}"
                     for each, kinds in left
                 ]
                 [unfit] = await self.ask(", ".join(tests))
@@ -318,21 +308,10 @@ class DifferingRows:
         found: dict[str, Any] = {}
         for start in range(0, len(columns), _PLANNED):
             part = columns[start : start + _PLANNED]
-            lengths = [lengths_of(self._text(each), each.text) for each in part]
+            lengths = [lengths_of(each.text) for each in part]
             [row] = await self.ask(", ".join(lengths))
             found |= row
         return {each.text: decimals_of(each.text, found) for each in columns}
-
-    def _fits(self, cells: _Cells, kind: str) -> str:
-        """An expression that is NULL unless a text is a value of a type.
-
-        A time that the type would round is not, nor a date in a year that Python does not have.
-        """
-        text = self._text(cells)
-        read = f"TRY_CAST({text} AS {kind})"
-        if kind != cells.types[-1] and cells.types[-1] in _FINE:
-            read = f"CASE WHEN CAST({read} AS TEXT) = {text} THEN {read} END"
-        return f"CASE WHEN YEAR({read}) BETWEEN 1 AND 9999 THEN 1 END" if kind in _DATED else read
 
     @property
     def _class(self) -> str:
@@ -342,22 +321,9 @@ class DifferingRows:
         cases = (f"WHEN {number} THEN '{name}'" for number, name in _NUMBERS.items())
         return f"CASE class {' '.join(cases)} END"
 
-    def _value(self, cells: _Cells, types: Mapping[str, str]) -> str:
-        """The text in its type."""
-        text, kind = self._text(cells), types[cells.text]
-        return f"TRY_CAST({text} AS {kind})" if kind else text
-
-    def _text(self, cells: _Cells) -> str:
-        return cells.text if self._lone.are_staged or cells.text[0] != "x" else _NO_TEXT
-
 
 # Infinities are equal, and have no difference.
 _GAP = "TRY(CASE WHEN {a} = {b} THEN 0 ELSE CAST({b} AS {kind}) - CAST({a} AS {kind}) END)"
-_NO_TEXT = "CAST(NULL AS VARCHAR)"
-
-
-Keep = Callable[[DifferingRows], Awaitable[None]]
-"""Gets the rows that differ; when it returns, they are dropped."""
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -377,6 +343,23 @@ def _shown(value: object, cells: _Cells) -> object:
     if not isinstance(value, str) or len(value) <= MAX_SHOWN:
         return value
     return f"{value[:MAX_SHOWN]}… ({len(value) - MAX_SHOWN} more characters)"
+
+
+def _fits(cells: _Cells, kind: str) -> str:
+    """An expression that is NULL unless a text is a value of a type.
+
+    A time that the type would round is not, nor a date in a year that Python does not have.
+    """
+    read = f"TRY_CAST({cells.text} AS {kind})"
+    if kind != cells.types[-1] and cells.types[-1] in _FINE:
+        read = f"CASE WHEN CAST({read} AS TEXT) = {cells.text} THEN {read} END"
+    return f"CASE WHEN YEAR({read}) BETWEEN 1 AND 9999 THEN 1 END" if kind in _DATED else read
+
+
+def _value(cells: _Cells, types: Mapping[str, str]) -> str:
+    """The text in its type."""
+    kind = types[cells.text]
+    return f"TRY_CAST({cells.text} AS {kind})" if kind else cells.text
 
 
 def _gap_type(compared: _Compared, types: Mapping[str, str]) -> ColumnType | None:

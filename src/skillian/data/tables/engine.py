@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import ColumnCoverage, Proposal, TableKey
-from skillian.data.tables.columns import Pairing, left_out
+from skillian.data.tables.columns import ColumnPair, Pairing, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import (
@@ -35,7 +35,7 @@ from skillian.tasks import Progress, SingleFlight, phase, together
 
 # What only rows that are kept need is loaded when it is used.
 if TYPE_CHECKING:
-    from skillian.data.tables.differing import DifferingRows, Keep
+    from skillian.data.tables.differing import DifferingRows
     from skillian.data.tables.why.results import Report, Why
 
 
@@ -119,33 +119,41 @@ class TableEngine:
         self, question: SavedComparison, progress: Progress | None
     ) -> tuple[ComparisonResult, DifferingRows | None]:
         """The result and the rows that differ, unless these are too many."""
-        kept: list[DifferingRows] = []
-
-        async def keep(rows: DifferingRows) -> None:
-            if await rows.total() <= self._memory.most_rows:
-                rows.table = await self._workspace.rename(rows.table)
-                kept.append(rows)
-
+        most = self._memory.most_rows
+        rows: DifferingRows | None = None
         try:
-            result = await self.compute(
-                question, progress, keep if self._memory.most_rows else None
-            )
+            async with self.compared(question, progress, whole=most > 0) as (result, staged):
+                if most:
+                    from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
+
+                    rows = DifferingRows(staged)
+                    if await rows.total() > most:
+                        return result, None
+                    rows.table = await self._workspace.rename(rows.table)
         except BaseException:
-            await self._workspace.drop(*(rows.table for rows in kept))
+            await self._workspace.drop(*(rows.tables if rows else ()))
             raise
-        return result, next(iter(kept), None)
+        return result, rows
 
     async def compute(
-        self, question: SavedComparison, progress: Progress | None = None, keep: Keep | None = None
+        self, question: SavedComparison, progress: Progress | None = None
     ) -> ComparisonResult:
-        """Compare all rows of two tables.
+        """Compare all rows of two tables, and keep none; as `compared`."""
+        async with self.compared(question, progress) as (result, _):
+            return result
+
+    @asynccontextmanager
+    async def compared(
+        self, question: SavedComparison, progress: Progress | None = None, *, whole: bool = False
+    ) -> AsyncGenerator[tuple[ComparisonResult, StagedDifferences]]:
+        """Compare all rows of two tables; those that differ are staged until the context ends.
 
         A column that cannot be read, because one of its values is not of its type, is not compared.
 
         Args:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
-            keep: Gets all rows that differ, with all of their cells; they are dropped afterwards.
+            whole: Whether rows that differ are staged with all of their cells.
 
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
@@ -153,43 +161,43 @@ class TableEngine:
         bound = await self._bound(question)
         unread: list[UnreadableColumnError] = []
         while True:
-            try:
-                async with one_state(*bound) as sources:
+            async with AsyncExitStack() as opened:
+                try:
+                    sources = await opened.enter_async_context(one_state(*bound))
                     pairing, sides = await paired_sides(question, sources)
                     for error in unread:
                         pairing = without_unread(error, pairing, sides, question.key)
-                    return await self._compared(question, pairing, sides, progress, keep)
-            except UnreadableColumnError as error:
-                if error in unread:
-                    raise
-                unread.append(error)
+                    lone = (pairing.lone(0), pairing.lone(1)) if whole else None
+                    start = partial(RowComparison, self._workspace, sides, progress, lone=lone)
+                    found = await self._compared(question, pairing, sides, start, opened)
+                except UnreadableColumnError as error:
+                    if error in unread:
+                        raise
+                    unread.append(error)
+                    continue
+                yield found
+                return
 
     async def _compared(
         self,
         question: SavedComparison,
         pairing: Pairing,
         sides: tuple[SideRows, SideRows],
-        progress: Progress | None,
-        keep: Keep | None,
-    ) -> ComparisonResult:
+        start: Callable[[Sequence[ColumnPair], int], RowComparison],
+        opened: AsyncExitStack,
+    ) -> tuple[ComparisonResult, StagedDifferences]:
+        """The comparison by the first key by which most rows meet, or else by the first key."""
         best: tuple[ComparisonResult, StagedDifferences] | None = None
         tried: list[set[str]] = []
-        async with AsyncExitStack() as comparisons:
-            if not question.key and not question.multiset:
-                phase("finding the key")
-            for key in await keys_of(question, pairing, sides):
+        if not question.key and not question.multiset:
+            phase("finding the key")
+        async with aclosing(keys_of(question, pairing, sides)) as keys:
+            async for key in keys:
                 if any(columns < {*key.columns} for columns in tried):
                     continue
                 with_key = pairing.with_key(key.columns)
-                comparison = RowComparison(
-                    self._workspace,
-                    with_key.pairs,
-                    len(key.columns),
-                    sides,
-                    progress,
-                    lone=None if keep is None else (pairing.lone(0), pairing.lone(1)),
-                )
-                comparisons.push_async_callback(comparison.drop)
+                comparison = start(with_key.pairs, len(key.columns))
+                opened.push_async_callback(comparison.drop)
                 compared = await self._run(question, with_key, key, comparison)
                 if compared is None:
                     continue
@@ -199,15 +207,9 @@ class TableEngine:
                     best = compared
                 if is_good:
                     break
-            if best is None:
-                raise unidentified(pairing.for_key)
-            result, staged = best
-            if keep is not None:
-                from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
-
-                rows = staged.stage, staged.table, staged.plan, staged.lone
-                await keep(DifferingRows(*rows))
-            return result
+        if best is None:
+            raise unidentified(pairing)
+        return best
 
     async def check(self, question: SavedComparison) -> None:
         """Check that both sources are there, and names and filters; raises as `compare` does."""
@@ -218,10 +220,11 @@ class TableEngine:
         pairing, sides = await paired_sides(question, await self._bound(question))
         key, refusal = None, ""
         try:
-            key = (await keys_of(question, pairing, sides))[0]
-            pairing = pairing.with_key(key.columns)
+            async with aclosing(keys_of(question, pairing, sides)) as keys:
+                key = await anext(keys)
         except InvalidInputError as error:
             refusal = str(error)
+        pairing = pairing.with_key(key.columns if key else ())
         proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)
         columns = {each.name: getattr(pairing, each.name) for each in fields(pairing)}
         return TablePreview(**columns, key=key, no_key=refusal, proposals=proposals)
@@ -238,7 +241,7 @@ class TableEngine:
         sides = comparison.sides  # which the comparison may narrow
         staged = await comparison.run(started)
         plan = staged.plan
-        cells = Findings(staged.stage, staged.table, plan, self._top)
+        cells = Findings(staged, self._top)
         counts, mismatches = await cells.counts()
         reasoned = proven(key, counts, [side.name for side in sides])
         if reasoned is None:

@@ -9,14 +9,14 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.dialects import filled
-from skillian.connectors.duckdb.engine import Workspace
 from skillian.data.declare.rules import Rule
 from skillian.data.results.result import RowCounts
 from skillian.data.results.rows import ColumnResult, CountedSample, RowSample, Samples, ValuePair
 from skillian.data.sql import Statement
 from skillian.data.sql.values import fetch
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
+from skillian.data.tables.place import StagedDifferences
+from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B
 
 _CANDIDATES = 64
 MAX_SHOWN = 1000
@@ -25,17 +25,14 @@ _EXACT = Context(prec=2000)
 
 
 class Findings:
-    """The staged rows that differ, in a table with the columns of `TablePlan.columns`.
+    """The staged rows that differ; `top` is how many pairs of values are read."""
 
-    `top` is how many pairs of values are read.
-    """
-
-    def __init__(self, workspace: Workspace, table: str, plan: TablePlan, top: int) -> None:
-        self._workspace = workspace
-        self._table = table
-        self._plan = plan
+    def __init__(self, staged: StagedDifferences, top: int) -> None:
+        self._workspace = staged.workspace
+        self._table = staged.table
+        self._plan = staged.plan
         self._top = top
-        self._compared = range(plan.keys, len(plan.pairs))
+        self._compared = range(self._plan.keys, len(self._plan.pairs))
 
     async def counts(self) -> tuple[RowCounts, Mapping[int, int]]:
         """How many rows are in each class, and the mismatches by the index of the pair."""

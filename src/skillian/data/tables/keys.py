@@ -1,41 +1,36 @@
 """Proposes the columns that identify a row, for a comparison without a stated key.
 
-A sample of each side rules out most columns and combinations. The others are counted in one scan of
-each side, by the keys whose hash is divisible by `PART`: a repeated key among them rules out the
-candidate. What the comparison itself then counts is the proof (`proven`): the first key by which
-most rows meet is used, and none contains another one that identifies a side.
+A sample of each side rules out most columns and combinations. The others are looked at in turn, in
+all rows; what the comparison itself counts is the proof (`proven`). The first key by which most
+rows meet is used, and none contains another one that identifies a side.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import combinations, groupby
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import call, filled
 from skillian.data import sql
 from skillian.data.results.result import RowCounts
-from skillian.data.results.rows import TableKey
-from skillian.data.tables.across.digests import DigestCell, digest
+from skillian.data.results.rows import Proposal, TableKey
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import transported
 from skillian.errors import InvalidInputError
 from skillian.tasks import together
 
 SAMPLED_ROWS = 5000
-PART = 32
-"""Of this many keys of a candidate, the scan counts one."""
 _COMBINED = 8
 _LARGEST = (4, 3, 2)
-"""How many candidates of one, two and three columns are counted."""
+"""How many candidates of one, two and three columns are looked at."""
 _PROPOSED = 4
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _KEY_WORDS = frozenset(
@@ -44,7 +39,6 @@ _KEY_WORDS = frozenset(
 _AMOUNT_WORDS = frozenset(
     "amount amt price cost total sum qty quantity balance value rate".split()  # noqa: SIM905
 )
-_HASHES = {"duckdb": "HASH(v)", "postgres": "HASHTEXTEXTENDED(CAST(v AS TEXT), 0)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +48,8 @@ class KeyCandidate:
     Attributes:
         indexes: Which of the columns that can be part of a key.
         pairs: These columns.
-        repeated: On which sides a key is known to be repeated.
-        nulls: In how many rows one of the columns has no value, as far as counted.
+        repeated: On which sides a key is repeated in the sample.
+        nulls: In how many rows of the samples one of the columns has no value.
     """
 
     indexes: tuple[int, ...]
@@ -90,15 +84,17 @@ class _Sample:
         return sum(any(row[index] is None for index in indexes) for row in self.rows)
 
 
-async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> tuple[TableKey, ...]:
-    """The keys that are likely to identify a row, the best first.
+async def proposed_keys(
+    pairing: Pairing, sides: tuple[SideRows, SideRows]
+) -> AsyncGenerator[TableKey]:
+    """Yield the keys that are likely to identify a row, the best first.
 
-    Fewer columns precede more, those that may be unique on both sides precede those of one side,
-    columns without NULL precede others, and names such as `id` precede other names.
+    Fewer columns precede more, those that identify the rows of both sides precede those of one
+    side, columns without NULL precede others, and names such as `id` precede other names.
 
     Raises:
-        InvalidInputError: No combination can be unique, or a column that identifies a row seems to
-            have another name on each side.
+        InvalidInputError: No combination is unique, or a column that identifies a row seems to have
+            another name on each side.
     """
     usable = _usable(pairing)
     samples = await together(*(_sample(side, index, usable) for index, side in enumerate(sides)))
@@ -108,19 +104,30 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
         # What contains another candidate is needed only if that is repeated.
         unique.sort(key=lambda each: _contains_one(each, candidates))
         candidates += unique[:most]
-    candidates = await _counted(candidates, samples, sides)
-    likely = _ordered([each for each in candidates if not all(each.repeated)], samples)
-    if not likely or any(map(_rank, likely[0].pairs)):
-        renames = await proposed_renames(pairing.only_a, pairing.only_b, sides)
-        keys = [
-            each for each in renames if each.is_unique and 0 in map(_name_rank, (each.a, each.b))
-        ]
-        if keys:
-            raise renamed_key(keys[0])
-        if not likely:
-            reasons = [*_repeats(usable, samples, sides), *_not_compared(pairing)]
-            raise unidentified(pairing, [*reasons, *renamed(renames)])
-    return tuple(each.key for each in likely[:_PROPOSED])
+    count = 0
+    async with aclosing(_unrepeated(_ordered(candidates, samples), samples, sides)) as likely:
+        async for each in likely:
+            if not count and any(map(_rank, each.pairs)):
+                await _check_renames(pairing, sides)
+            yield each.key
+            count += 1
+            if count == _PROPOSED:
+                return
+    if not count:
+        renames = await _check_renames(pairing, sides)
+        reasons = [*_repeats(usable, samples, sides), *_not_compared(pairing)]
+        raise unidentified(pairing, [*reasons, *renamed(renames)])
+
+
+async def _check_renames(
+    pairing: Pairing, sides: tuple[SideRows, SideRows]
+) -> tuple[Proposal, ...]:
+    """The columns that may be renamed; raises `InvalidInputError` if one seems to be the key."""
+    renames = await proposed_renames(pairing.only_a, pairing.only_b, sides)
+    for each in renames:
+        if each.is_unique and 0 in map(_name_rank, (each.a, each.b)):
+            raise renamed_key(each)
+    return renames
 
 
 def _usable(pairing: Pairing) -> list[ColumnPair]:
@@ -287,83 +294,40 @@ def _name_rank(name: str) -> int | None:
     return None if _AMOUNT_WORDS.isdisjoint(words) else 3
 
 
-async def _counted(
+async def _unrepeated(
     candidates: Sequence[KeyCandidate], samples: Sequence[_Sample], sides: Sequence[SideRows]
-) -> list[KeyCandidate]:
-    """The candidates with what one scan says of each side that was not sampled whole."""
-
-    async def one(index: int) -> Mapping[int, tuple[bool, int]]:
-        if samples[index].is_whole or not candidates:
-            return {}
-        return await _scan(candidates, sides[index], index)
-
-    scans = await together(one(0), one(1))
-    counted: list[KeyCandidate] = []
-    for number, each in enumerate(candidates):
-        seen = [scan.get(number, (False, 0)) for scan in scans]
-        repeated = each.repeated[0] or seen[0][0], each.repeated[1] or seen[1][0]
-        nulls = each.nulls + seen[0][1] + seen[1][1]
-        counted.append(replace(each, repeated=repeated, nulls=nulls))
-    return counted
-
-
-async def _scan(
-    candidates: Sequence[KeyCandidate], side: SideRows, index: int
-) -> Mapping[int, tuple[bool, int]]:
-    """For each candidate, whether a key is repeated, and how many rows have a NULL in it."""
-    tree = await asyncio.to_thread(_scan_of, candidates, side, index)
-    if tree is None:
-        return {}
-    [row] = await side.fetch(tree)
-    counts = {name: int(value) for name, value in row.items()}
-    return {
-        number: (counts[f"keys_{number}"] < counts[f"rows_{number}"], counts[f"nulls_{number}"])
-        for number in range(len(candidates))
-    }
+) -> AsyncGenerator[KeyCandidate]:
+    """Yield those that identify rows; of one size, those of both sides precede those of one."""
+    of_one_side: list[KeyCandidate] = []
+    for _, alike in groupby(candidates, key=lambda each: len(each.pairs)):
+        later: list[KeyCandidate] = []
+        for each in alike:
+            if _contains_one(each, of_one_side):
+                continue
+            both = zip(samples, sides, (0, 1), strict=True)
+            repeated = await together(*(_is_repeated(each, *one) for one in both))
+            if not any(repeated):
+                yield each
+            elif not all(repeated):
+                later.append(each)
+        for each in later:
+            yield each
+        of_one_side += later
 
 
-def _scan_of(candidates: Sequence[KeyCandidate], side: SideRows, index: int) -> exp.Select | None:
-    """The statement; None for a database without a hash that is known here."""
-    hashes: list[exp.Expr] = []
-    columns: list[exp.Expr] = []
-    for number, each in enumerate(candidates):
-        own = (pair.on(index) for pair in each.pairs)
-        cells = [(kind, side.value(name)) for name, kind in own]
-        hashed = _hash(cells, side.connector.dialect)
-        if hashed is None:
-            return None
-        hashes.append(sql.named(hashed, f"h{number}"))
-        empty = sql.any_of(sql.is_null(value) for _, value in cells)
-        null = exp.case().when(empty, sql.one(), copy=False)
-        hashes.append(sql.named(null, f"n{number}"))
-        columns += _counts_of(number)
-    rows = side.rows(hashes)
-    rows.meta["apart"] = True  # each hash is computed once
-    return sql.select(columns, rows, "hashes")
-
-
-def _counts_of(number: int) -> Iterator[exp.Expr]:
-    """Yield the rows and the keys of a candidate in its part, and its rows with NULL."""
-    hashed = sql.bare(f"h{number}")
-    rest = exp.Mod(this=hashed, expression=exp.Literal.number(PART))
-    part = exp.case().when(sql.equals(rest, 0), hashed.copy(), copy=False)
-    yield sql.named(exp.Count(this=part), f"rows_{number}")
-    yield sql.named(exp.Count(this=exp.Distinct(expressions=[part.copy()])), f"keys_{number}")
-    yield sql.named(exp.Count(this=sql.bare(f"n{number}")), f"nulls_{number}")
-
-
-def _hash(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr | None:
-    """A hash that is the same for the same values."""
-    if dialect == "mysql":
-        return digest([DigestCell(*each) for each in cells], dialect)
-    template = _HASHES.get(dialect)
-    if template is None:
-        return None
-    values = [value.copy() for _, value in cells]
-    if len(values) == 1:
-        [key] = values
-    elif dialect == "duckdb":
-        key = call("ROW", *values)
-    else:
-        key = exp.Tuple(expressions=values)
-    return filled(template, dialect, v=key)
+async def _is_repeated(
+    candidate: KeyCandidate, sample: _Sample, side: SideRows, index: int
+) -> bool:
+    """Whether two rows of a side have the same key."""
+    if sample.is_whole or candidate.repeated[index]:
+        return candidate.repeated[index]
+    columns = (pair.on(index) for pair in candidate.pairs)
+    keys = [
+        sql.named(transported(kind, side.value(name), side.connector.dialect).value, f"k{number}")
+        for number, (name, kind) in enumerate(columns)
+    ]
+    count = exp.Count(this=exp.Star())
+    groups = sql.select([sql.named(count, "n")], side.rows(keys), "keys")
+    groups.group_by(*(sql.bare(each.alias) for each in keys), copy=False)
+    groups.having(exp.GT(this=count.copy(), expression=sql.one()), copy=False)
+    return bool(await side.fetch(groups.limit(1, copy=False)))

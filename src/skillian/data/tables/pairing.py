@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from sqlglot import exp
@@ -133,12 +134,9 @@ async def _pairing(
     pairing = await _explained(pairing, partners, sides)
     pairing = _with_forbidden(pairing, sides, question.names_in_b)
     pairing.check(name for name in question.accepted_columns if name != "*")
-    whole = selected(pairing, None, question.ignore, question.key)
     pairing = selected(pairing, question.chosen_columns, question.ignore, question.key)
     if dialects[0] != dialects[1]:
-        whole, pairing = of_two_engines(whole), of_two_engines(pairing)
-    if question.chosen_columns is not None:
-        pairing = replace(pairing, whole=whole)
+        pairing = of_two_engines(pairing)
     return pairing, (_reading(sides[0], instead[0]), _reading(sides[1], instead[1]))
 
 
@@ -172,9 +170,6 @@ def without_unread(
 ) -> Pairing:
     """The columns without one that cannot be read; raises the error if it is needed."""
     keys = {pairing.find(name) for name in key}
-    if pairing.whole is not None:
-        whole = without_unread(error, pairing.whole, sides, key)
-        pairing = replace(pairing, whole=whole)
     for index, side in enumerate(sides):
         is_own = not error.source and side.source.table.name == error.table
         if error.source == side.name or is_own:
@@ -187,8 +182,6 @@ def without_unread(
                     raise error.of_key()
                 brief = f"{side.name} holds a value that is not of its type"
                 return pairing.without(pair, f"{side.name} {error.reason}", brief)
-    if pairing.whole is not None:
-        return pairing
     raise error
 
 
@@ -306,23 +299,26 @@ def schema_of(
 
 async def keys_of(
     question: SavedComparison, pairing: Pairing, sides: tuple[SideRows, SideRows]
-) -> tuple[TableKey, ...]:
-    """The key, or the keys that are proposed, the best first."""
-    if not pairing.pairs:
+) -> AsyncGenerator[TableKey]:
+    """Yield the key, or the keys that are proposed, the best first."""
+    compared = pairing.with_key(())
+    if not compared.pairs:
         raise _no_pairs(pairing, sides)
     if question.multiset:
         if question.key:
             raise InvalidInputError("a comparison without a key takes no key columns")
-        check_countable(pairing)
+        check_countable(compared)
         reason = "Rows are compared without a key, with how often each occurs."
-        return (TableKey((), "none", reason),)
-    if question.key:
+        yield TableKey((), "none", reason)
+    elif question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
-        return (TableKey(names, "given", ""),)
-    catalogued = primary_key(pairing.for_key, sides)
-    if catalogued:
-        return (catalogued,)
-    return await proposed_keys(pairing.for_key, sides)
+        yield TableKey(names, "given", "")
+    elif (catalogued := primary_key(pairing, sides)) is not None:
+        yield catalogued
+    else:
+        async with aclosing(proposed_keys(pairing, sides)) as keys:
+            async for key in keys:
+                yield key
 
 
 def _no_pairs(pairing: Pairing, sides: Sequence[SideRows]) -> NamesValuesError:

@@ -25,8 +25,13 @@ from skillian.data.sql.values import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.lone.columns import NONE, LoneColumn, LoneColumns, with_lone_cells
-from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
+from skillian.data.tables.statement import (
+    LoneColumn,
+    TablePlan,
+    TableSide,
+    differences,
+    has_repeated_keys,
+)
 from skillian.data.tables.types import (
     DIGITS,
     WRITTEN,
@@ -40,7 +45,7 @@ from skillian.errors import UnreadableColumnError
 from skillian.tasks import Progress, phase, together
 
 _MOST_CELLS = 1600
-"""The most columns of what differs in PostgreSQL, three for each that is compared; it has 1664."""
+"""The most columns of what differs in PostgreSQL, three for a compared one; its limit is 1664."""
 
 
 @dataclass(slots=True, eq=False)
@@ -158,10 +163,9 @@ class StagedDifferences:
     """The rows that differ, staged in a table of a workspace."""
 
     plan: TablePlan
-    stage: Workspace
+    workspace: Workspace
     table: str
     proof: Proof
-    lone: LoneColumns = NONE
 
 
 class RowComparison:
@@ -169,10 +173,10 @@ class RowComparison:
 
     Args:
         workspace: Where differences are staged, and both sides unless one database has both.
-        pairs: The columns, those of the key first.
-        keys: How many columns the key has.
         sides: The rows of a and b.
         progress: Gets the name of a source and how many of its rows are staged.
+        pairs: The columns, those of the key first.
+        keys: How many columns the key has.
         lone: The names of the columns that only a and only b has, if rows that differ are staged
             with all of their cells; those of only one side then have the cells of these, too.
     """
@@ -180,12 +184,12 @@ class RowComparison:
     def __init__(
         self,
         workspace: Workspace,
-        pairs: Sequence[ColumnPair],
-        keys: int,
         sides: tuple[SideRows, SideRows],
         progress: Progress | None,
+        pairs: Sequence[ColumnPair],
+        keys: int,
         *,
-        lone: tuple[Sequence[str], Sequence[str]] | None = None,
+        lone: tuple[Sequence[str], Sequence[str]] | None,
     ) -> None:
         self._workspace = workspace
         self._stage = workspace
@@ -208,29 +212,22 @@ class RowComparison:
         if shared is not None and self._is_native(shared.engine.dialect):
             self.sides = replace(a, source=shared.a), replace(b, source=shared.b)
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
-            lone, place = self._lone_columns(), "database"
+            place = "database"
             phase("joining in the database")
         else:
             phase("comparing checksums")
             await self._narrow()
             phase("reading")
-            plan, lone, queries = await self._staged()
+            plan, queries = await self._staged()
             engine, place = self._workspace, "workspace"
             phase("joining")
         plan = replace(plan, repeats=await self._may_have_repeats(plan, engine))
         statement = self._prepared(differences(plan), engine)
         table = await self._stored(plan, statement, engine)
-        self._tables.append(table)
-        values = self.sides[0].parameters.values
-        whole = await with_lone_cells(table, self._stage, engine, plan, lone, values)
-        if whole is not None:
-            self._tables.append(whole)
-        kept = self._tables.pop()
-        await self._drop()  # what is not needed any more
-        self._tables.append(kept)
+        await self._workspace.drop(*self._tables)  # both sides
+        self._tables = [table]
         proof = Proof(statement.text, queries, started, place=place, dialect=plan.dialect)
-        columns = LoneColumns(lone, whole is not None)
-        return StagedDifferences(plan, self._stage, kept, proof, columns)
+        return StagedDifferences(plan, self._stage, table, proof)
 
     async def _stored(self, plan: TablePlan, statement: Statement, engine: StatementEngine) -> str:
         """Stage what differs: beside both sides if it is not kept, and their engine can."""
@@ -245,26 +242,15 @@ class RowComparison:
             plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
         )
 
-    def _lone_columns(self) -> tuple[LoneColumn, ...]:
-        """The columns that only one side has, where its rows are stored."""
-        return tuple(
-            LoneColumn(name, index, side.type_of(name), side.value(name))
-            for index, side in enumerate(self.sides)
-            for name in self._lone[index]
-        )
-
     async def drop(self) -> None:
         """Drop what is staged."""
-        await self._drop()
-        await self._held.aclose()
-
-    async def _drop(self) -> None:
         await self._stage.drop(*self._tables)
-        self._tables.clear()
+        await self._held.aclose()
 
     def _is_native(self, dialect: str) -> bool:
         """Whether the database of both sides can compare their rows."""
-        if dialect == "postgres" and 3 * len(self.pairs) > _MOST_CELLS:
+        cells = 3 * len(self.pairs) + sum(map(len, self._lone))
+        if dialect == "postgres" and cells > _MOST_CELLS:
             return False
         if dialect != "mysql":
             return dialect in NATIVE
@@ -288,6 +274,11 @@ class RowComparison:
             unique=unique,
             required=required,
             whole=self._whole,
+            lone=tuple(
+                LoneColumn(name, index, side.type_of(name), side.value(name))
+                for index, side in enumerate(self.sides)
+                for name in self._lone[index]
+            ),
         )
 
     def _is_unique(self) -> bool:
@@ -321,7 +312,7 @@ class RowComparison:
         if self.segments.ranges is not None:
             self.sides = replace(a, tests=search.tests(0)), replace(b, tests=search.tests(1))
 
-    async def _staged(self) -> tuple[TablePlan, tuple[LoneColumn, ...], dict[str, Statement]]:
+    async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
         pairs = tuple(
             replace(pair, cells=CellPair(one, other, pair.cells.family, pair.cells.rule))
@@ -338,8 +329,8 @@ class RowComparison:
             )
         )
         plan = TablePlan(pairs, self._keys, a, b, "duckdb", unique=self._is_unique())
-        plan = replace(plan, equal_rows=self.segments.equal_rows, whole=self._whole)
-        return plan, lone, queries
+        equal_rows = self.segments.equal_rows
+        return replace(plan, equal_rows=equal_rows, whole=self._whole, lone=lone), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side, and those that only it has."""

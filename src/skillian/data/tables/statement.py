@@ -13,9 +13,10 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.sql import KeyColumn, same_key
-from skillian.data.tables.cells import form, shown
+from skillian.data.tables.cells import CellPair, exact_in_mysql, family_of, form, shown
 from skillian.data.tables.changes import changed
 from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.types import CellType, transported
 from skillian.data.tables.unequal import differs
 
 DIFFERING, ONLY_A, ONLY_B, DUPLICATE, COUNTS = range(5)
@@ -34,6 +35,26 @@ class TableSide:
 
 
 @dataclass(frozen=True, slots=True)
+class LoneColumn:
+    """A column that only one side has: 0 for a, 1 for b.
+
+    The value is that of a cell in the database that compares.
+    """
+
+    name: str
+    side: int
+    type: CellType
+    value: exp.Expr
+
+    def text(self, value: exp.Expr, dialect: str) -> exp.Expr:
+        """A cell as text for people."""
+        cells = CellPair(self.type, self.type, family_of(self.type, self.type))
+        if dialect == "mysql" and not exact_in_mysql(cells, is_key=False):
+            return sql.as_text(transported(self.type, value, dialect).value)
+        return sql.as_text(shown(cells, self.side, value, dialect))
+
+
+@dataclass(frozen=True, slots=True)
 class TablePlan:
     """What is compared where.
 
@@ -49,6 +70,7 @@ class TablePlan:
         repeats: Whether keys may be repeated; their rows are then left out of the comparison.
         whole: Whether a row that differs is returned with all of its cells, not only with those
             that differ.
+        lone: The columns of one side whose cells are returned of rows that only this side has.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -61,6 +83,7 @@ class TablePlan:
     equal_rows: int = 0
     repeats: bool = False
     whole: bool = False
+    lone: tuple[LoneColumn, ...] = ()
 
     @property
     def sides(self) -> tuple[TableSide, TableSide]:
@@ -73,7 +96,7 @@ class TablePlan:
         columns |= {f"k{index}": "VARCHAR" for index in range(self.keys)}
         for index in range(self.keys, len(self.pairs)):
             columns |= {f"d{index}": "BOOLEAN", f"a{index}": "VARCHAR", f"b{index}": "VARCHAR"}
-        return columns
+        return columns | {f"x{number}": "VARCHAR" for number in range(len(self.lone))}
 
 
 def differences(plan: TablePlan) -> exp.Query:
@@ -170,10 +193,15 @@ def _key(plan: TablePlan, index: int, side: int) -> exp.Expr:
 
 
 def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
-    """The keys `k0` … of a side in their common form, and its cells `c0` …."""
+    """The keys `k0` … of a side in their common form, its cells `c0` …, and its own `x0` …."""
     columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
     values = plan.sides[side].values
     columns += [sql.named(value.copy(), f"c{index}") for index, value in enumerate(values)]
+    columns += [
+        sql.named(each.value.copy(), f"x{number}")
+        for number, each in enumerate(plan.lone)
+        if each.side == side
+    ]
     # The keys that MySQL joins are never NULL.
     present = _key(plan, 0, side) if plan.dialect == "mysql" else sql.one()
     columns.append(sql.named(present, "present"))
@@ -216,6 +244,9 @@ def _joined(plan: TablePlan) -> exp.Select:
         for alias, text in zip("ab", (a, b), strict=True):
             case = exp.Case(ifs=[exp.If(this=sql.bare(f"d{index}"), true=text)])
             values[f"{alias}{index}"] = text if plan.whole else case
+    for number, each in enumerate(plan.lone):
+        text = each.text(sql.bare(f"x{number}"), plan.dialect)
+        values[f"x{number}"] = exp.case().when(missing[1 - each.side], text)
     return sql.select(_row(plan, values), _marked_rows(plan), "marked")
 
 
@@ -229,6 +260,7 @@ def _marked_rows(plan: TablePlan) -> exp.Select:
             different = differs(pair.cells, a.copy(), b.copy(), plan.dialect)
             marked = exp.And(this=sql.bare("has_both"), expression=different)
             columns.append(sql.named(marked, f"d{index}"))
+    columns += [sql.bare(f"x{number}") for number in range(len(plan.lone))]
     return sql.select(columns, _unequal_rows(plan), "unequal")
 
 
@@ -243,6 +275,10 @@ def _unequal_rows(plan: TablePlan) -> exp.Query:
     names = [*(f"c{index}" for index in range(len(plan.pairs))), "present"]
     columns = [
         sql.named(sql.column(name, alias), f"{alias}_{name}") for alias in "ab" for name in names
+    ]
+    columns += [
+        sql.named(sql.column(f"x{number}", "ab"[each.side]), f"x{number}")
+        for number, each in enumerate(plan.lone)
     ]
     tests = [sql.is_null(sql.column("present", alias)) for alias in "ab"]
     tests += [

@@ -181,9 +181,9 @@ def types_of(*cells: CellType) -> Sequence[str]:
     return [name] if name else []
 
 
-def lengths_of(text: str, name: str) -> str:
-    """The aggregates of DuckDB that `decimals_of` reads by this name."""
-    lengths = (template.replace("(v,", f"({text},") for template in DIGITS.values())
+def lengths_of(name: str) -> str:
+    """The aggregates of DuckDB over a column of texts, which `decimals_of` reads by its name."""
+    lengths = (template.replace("(v,", f"({name},") for template in DIGITS.values())
     return ", ".join(f"{each} AS {part}_{name}" for part, each in zip(DIGITS, lengths, strict=True))
 
 

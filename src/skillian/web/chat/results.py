@@ -78,9 +78,9 @@ async def _show_comparison_sql(service: Service, key: str) -> None:
     except (SkillianError, ProblemError):
         return  # the comparison is no longer in the cache
     proof: dict[str, Any] = result["proof"]
-    _statement("SQL", proof.get("sql") or proof["statement"])
+    _statement("SQL", proof["sql"])
     for name, query in proof["queries"].items():
-        _statement(f"SQL in {name}", query if isinstance(query, str) else query["sql"])
+        _statement(f"SQL in {name}", query["sql"])
 
 
 def _statement(title: str, sql: str) -> None:

@@ -116,7 +116,7 @@ def verdict_on_rows(result: RowsResult) -> Verdict:
     unequal = sum(count for name, count in _classes(result).items() if name != "matched")
     return Verdict(
         names=names,
-        snapshot=result["proof"]["started"],
+        snapshot=result["proof"]["snapshot"],
         scope=(
             ScopePart((scope,), "columns"),
             *conditions(result["filters"]),
@@ -353,7 +353,8 @@ def _sql(result: RowsResult) -> None:
     places = {"database": "in the database", "workspace": "in DuckDB, after staging both sides"}
     origin = f"given: {', '.join(key['columns'])}" if key["origin"] == "given" else key["reason"]
     notes = (f"Computed {places[proof['place']]}.", f"Key: {origin}")
-    sql_panel(proof["statement"], proof["queries"], notes)
+    queries = {name: query["sql"] for name, query in proof["queries"].items()}
+    sql_panel(proof["sql"], queries, notes)
 
 
 def _has_schema(result: RowsResult) -> bool:

@@ -14,6 +14,7 @@ from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.results.result import ComparisonResult
+from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
 
 
@@ -26,7 +27,11 @@ async def compare(a: str, b: str, *, keep: Any = None, **question: Any) -> Compa
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections, aclosing(Memory()) as memory:
         engine = TableEngine(Binder(registry, connections), memory)
-        return await engine.compute(rows_asked(one, other, **question), keep=keep)
+        asked = rows_asked(one, other, **question)
+        async with engine.compared(asked, whole=keep is not None) as (result, staged):
+            if keep is not None:
+                await keep(DifferingRows(staged))
+        return result
 
 
 @asynccontextmanager

@@ -191,7 +191,7 @@ async def test_names_and_values_are_texts(customers: Service) -> None:
         for row in rows:
             row["key"] = {bad: bad}
             row["cells"] = {bad: {"a": bad, "b": None}}
-    result["proof"] |= {"statement": bad, "queries": {bad: bad}}
+    result["proof"] |= {"sql": bad, "queries": {bad: {"sql": bad}}}
 
     result["filters"] = [{"dimension": bad, "operator": "in", "values": [bad]}]
     result["notes"] = [bad] * 5

@@ -59,7 +59,7 @@ async def read_heat_map(
     *,
     equal: Sequence[Mapping[str, object]],
 ) -> HeatMap:
-    """The map of the groups in `table` (of `Differences`), and of the keys of `equal` groups.
+    """The map of the groups that differ in `table`, and of the keys of `equal` groups.
 
     Raises `UnknownNameError` for a name that is not in the comparison, and `InvalidInputError` for
     the same dimension twice.

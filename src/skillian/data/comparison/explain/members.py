@@ -48,7 +48,7 @@ Keys = tuple[int, ...]
 async def explain_measures(
     table: str, workspace: Workspace, place: Place, rows: int
 ) -> tuple[tuple[MeasureExplanation, ...], tuple[str, ...]]:
-    """The gap of the groups in `table` (of `Differences`) by dimensions.
+    """The gap of the groups that differ in `table` by dimensions.
 
     `rows` is the number of rows of both sides together. The second value has sentences that say
     what was omitted, and why.

@@ -134,9 +134,7 @@ class _CauseSearch:
         if pair.cells.family not in {"number", "float"}:
             return False
         is_proved = False
-        for rate in await Rates(self._rows).of_column(index):
-            rule = of_rule(pair.a, rate.guess, rate.rows)
-            cause = in_rows(rule, rate.column, (rate.value,))
+        for cause in await Rates(self._rows).of_column(index):
             after, left = await self._alone(cause)
             if after is not None:
                 self._add_alone(cause, after, left)
@@ -204,11 +202,11 @@ class _CauseSearch:
         """The rules that may explain each column."""
         found: list[list[Cause]] = []
         for index, pair, mismatches in self._mismatched():
-            table = await self._sample(index)
-            try:
-                guesses = await guessed(self._rows.workspace, table, pair)
-            finally:
-                await self._rows.workspace.drop(table)
+            cells = (
+                f'SELECT a{index} AS a, b{index} AS b FROM "{self._rows.table}"'  # noqa: S608 - our own names
+                f" WHERE class = {DIFFERING} AND d{index} ORDER BY {self._order} LIMIT {_SAMPLE}"
+            )
+            guesses = await guessed(self._rows.workspace, cells, pair)
             found.append(
                 [
                     of_rule(pair.a, guess, mismatches * guess.explained // guess.of)
@@ -225,14 +223,6 @@ class _CauseSearch:
             for index, pair in enumerate(self._rows.plan.pairs)
             if index >= self._rows.plan.keys and counts.get(pair.a, 0) >= LEAST
         ]
-
-    async def _sample(self, index: int) -> str:
-        """A table of cells of a column that differ."""
-        text = (
-            f'SELECT a{index} AS a, b{index} AS b FROM "{self._rows.table}"'  # noqa: S608 - our own names
-            f" WHERE class = {DIFFERING} AND d{index} ORDER BY {self._order} LIMIT {_SAMPLE}"
-        )
-        return await self._rows.workspace.create(text, {})
 
     @property
     def _order(self) -> str:
@@ -291,11 +281,6 @@ class _CauseSearch:
         )
         if len(rows) < LEAST:
             return []
-        found: list[InCommon] = []
-
-        async def look(repeated: DifferingRows) -> None:
-            found.extend(await SharedValues(repeated, self._rows).of_repeated(name))
-
         names = (pair.a for pair in self._rows.plan.pairs)
         only = {
             key: sorted({row[column] for row in rows})
@@ -305,11 +290,12 @@ class _CauseSearch:
         filters = {**self._question.filters, **only}
         self._reruns += 1
         counted = {"key": (), "multiset": True, "rules": Rules(), "filters": filters}
+        question = self._question.model_copy(update=counted)
         try:
-            await self._engine.compute(self._question.model_copy(update=counted), keep=look)
+            async with self._engine.compared(question, whole=True) as (_, repeated):
+                return await SharedValues(DifferingRows(repeated), self._rows).of_repeated(name)
         except ToolError:
             return []
-        return found
 
     async def _prove(self, causes: Sequence[Cause]) -> None:
         """Compare with each cause; accept the first rule, or the filter that is the best."""

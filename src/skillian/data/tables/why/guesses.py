@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from itertools import chain, combinations
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -41,6 +42,7 @@ _TYPES: dict[CellKind, CellType] = {
     "timestamptz": CellType("timestamptz", "TIMESTAMP WITH TIME ZONE"),
     "text": CellType("text", "VARCHAR"),
 }
+_NONE: Mapping[str, object] = MappingProxyType({})
 _TEXT = ("trim", "collapse_whitespace", "ignore_case", "nfc", "empty_is_null")
 _UNITS: tuple[Precision, ...] = ("day", "hour", "minute", "second", "millisecond")
 # In which times often are; of those with the same clocks, the best known is first.
@@ -86,11 +88,21 @@ def _stated(written: str, **fields: Decimal) -> Guess | None:
         return None
 
 
-async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Guess]:
+async def guessed(
+    workspace: Workspace, cells: str, pair: ColumnPair, values: Mapping[str, object] = _NONE
+) -> list[Guess]:
     """The rules that explain most of a column's differences, the simplest first.
 
-    The table has the cells that differ, `a` and `b`, as texts.
+    A SELECT with bound values returns the cells that differ, `a` and `b`, as texts.
     """
+    table = await workspace.create(cells, values)
+    try:
+        return await _guessed(workspace, table, pair)
+    finally:
+        await workspace.drop(table)
+
+
+async def _guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Guess]:
     family = pair.cells.family
     guesses: list[Guess] = []
     if family in {"number", "float"}:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from skillian.data.sql import Statement
 from skillian.data.sql.values import fetch
-from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import Guess, guessed
+from skillian.data.tables.why.results import Cause, in_rows, of_rule
 
 _LEAST = 8
 _MOST_VALUES = 20
@@ -20,16 +18,6 @@ _FAMILIES = frozenset({"text", "number", "boolean"})
 _SAMPLE = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """The rule of a column in the rows with a value of another column, of which `rows` differ."""
-
-    column: str
-    value: str
-    guess: Guess
-    rows: int
-
-
 class Rates:
     """Looks for rates among rows that differ."""
 
@@ -37,8 +25,11 @@ class Rates:
         self._rows = rows
         self._plan = rows.plan
 
-    async def of_column(self, index: int) -> list[Rate]:
-        """The rates of a column, those of the most rows first; none if there are not several."""
+    async def of_column(self, index: int) -> list[Cause]:
+        """The rule of a column in the rows with each value of another column.
+
+        Those of the most rows are first; there are none if there are not several rules.
+        """
         best: tuple[float, int] = _SHARE, -1
         for position, pair in enumerate(self._plan.pairs):
             if position != index and pair.cells.family in _FAMILIES:
@@ -47,12 +38,14 @@ class Rates:
                     best = share, position
         if best[1] < 0:
             return []
+        name, other = self._plan.pairs[index].a, self._plan.pairs[best[1]].a
         rates = [
-            Rate(self._plan.pairs[best[1]].a, value, guess, count)
+            (value, of_rule(name, guess, count))
             for value, count in await self._values(index, best[1])
             if (guess := await self._guess(index, best[1], value)) is not None
         ]
-        return rates if len({rate.guess.written for rate in rates}) > 1 else []
+        several = len({rate.option for _, rate in rates}) > 1
+        return [in_rows(rate, other, (value,)) for value, rate in rates] if several else []
 
     def _cells(self, index: int, position: int) -> str:
         """The pairs of numbers `a` and `b` that differ, with the value `v` of the other column."""
@@ -87,12 +80,7 @@ class Rates:
         """The rule of a factor for the rows with a value."""
         cells, workspace = self._cells(index, position), self._rows.workspace
         text = f"SELECT a, b FROM {cells} WHERE v = $value LIMIT {_SAMPLE}"  # noqa: S608 - as above
-        table = await workspace.create(text, {"value": value})
-        try:
-            pair: ColumnPair = self._plan.pairs[index]
-            guesses = await guessed(workspace, table, pair)
-        finally:
-            await workspace.drop(table)
+        guesses = await guessed(workspace, text, self._plan.pairs[index], {"value": value})
         of_factors = (
             each
             for each in guesses
