@@ -1,148 +1,194 @@
 WITH [both] AS (
   SELECT
-    REPLACE(
-      UPPER(
-        TRIM(' ' FROM (
-          CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-        ))
-      ),
-      'ẞ',
-      'ß'
-    ) AS [key_0],
-    FORMAT([source].[day], 'yyyy-MM') AS [key_1],
-    FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') AS [key_2],
-    1 AS [rows_a],
-    NULL AS [rows_b],
-    [source].[amount] AS [a_0],
+    [key_0],
+    [key_1],
+    [key_2],
+    [row_count] AS [rows_a],
+    [total_0] AS [a_0],
+    [total_1] AS [a_1],
+    [total_2] AS [a_2],
+    0 AS [rows_b],
     NULL AS [b_0],
-    [source].[amount] AS [a_1],
     NULL AS [b_1],
-    [source].[company] AS [a_2],
     NULL AS [b_2]
-  FROM [dbo].[old] AS [source]
-  WHERE
-    (
-      REPLACE(
-        UPPER(
-          TRIM(' ' FROM (
-            CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+  FROM (
+    SELECT
+      [key_0],
+      [key_1],
+      [key_2],
+      COUNT(*) AS [row_count],
+      CAST(SUM([value_0]) AS NUMERIC(38, 2)) AS [total_0],
+      CAST(CAST(SIGN(
+        CAST(CAST(SUM([value_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+      ) * (
+        CAST((
+          (
+            2 * ABS(
+              CAST(CAST(SUM([value_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+            ) + NULLIF(COUNT([value_1]), 0)
+          ) - (
+            2 * ABS(
+              CAST(CAST(SUM([value_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+            ) + NULLIF(COUNT([value_1]), 0)
+          ) % (
+            2 * NULLIF(COUNT([value_1]), 0)
+          )
+        ) / (
+          2 * NULLIF(COUNT([value_1]), 0)
+        ) AS NUMERIC(38, 0))
+      ) AS NUMERIC(38, 0)) * CAST('1e-8' AS NUMERIC(9, 8)) AS NUMERIC(38, 8)) AS [total_1],
+      CAST(COUNT([value_2]) AS NUMERIC(38, 0)) AS [total_2]
+    FROM (
+      SELECT
+        REPLACE(
+          UPPER(
+            TRIM(' ' FROM (
+              CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+            ))
+          ),
+          'ẞ',
+          'ß'
+        ) AS [key_0],
+        FORMAT([source].[day], 'yyyy-MM') AS [key_1],
+        FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') AS [key_2],
+        [source].[amount] AS [value_0],
+        [source].[amount] AS [value_1],
+        [source].[company] AS [value_2]
+      FROM [dbo].[old] AS [source]
+      WHERE
+        (
+          REPLACE(
+            UPPER(
+              TRIM(' ' FROM (
+                CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+              ))
+            ),
+            'ẞ',
+            'ß'
+          ) IN ((
+              CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
           ))
-        ),
-        'ẞ',
-        'ß'
-      ) IN ((
+          OR REPLACE(
+            UPPER(
+              TRIM(' ' FROM (
+                CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+              ))
+            ),
+            'ẞ',
+            'ß'
+          ) IS NULL
+        )
+        AND FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') >= (
           CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-      ))
-      OR REPLACE(
-        UPPER(
-          TRIM(' ' FROM (
-            CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-          ))
-        ),
-        'ẞ',
-        'ß'
-      ) IS NULL
-    )
-    AND FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') >= (
-      CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-    )
+        )
+    ) AS [rows]
+    GROUP BY
+      [key_0],
+      [key_1],
+      [key_2]
+  ) AS [side]
   UNION ALL
   SELECT
-    REPLACE(
-      UPPER(
-        TRIM(' ' FROM (
-          CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-        ))
-      ),
-      'ẞ',
-      'ß'
-    ) AS [key_0],
-    FORMAT([source].[day], 'yyyy-MM') AS [key_1],
-    FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') AS [key_2],
-    NULL AS [rows_a],
-    1 AS [rows_b],
+    [key_0],
+    [key_1],
+    [key_2],
+    0 AS [rows_a],
     NULL AS [a_0],
-    [source].[amount] AS [b_0],
     NULL AS [a_1],
-    [source].[amount] AS [b_1],
     NULL AS [a_2],
-    [source].[company] AS [b_2]
-  FROM [dbo].[new] AS [source]
-  WHERE
-    (
-      REPLACE(
-        UPPER(
-          TRIM(' ' FROM (
-            CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+    [row_count] AS [rows_b],
+    [total_0] AS [b_0],
+    [total_1] AS [b_1],
+    [total_2] AS [b_2]
+  FROM (
+    SELECT
+      [key_0],
+      [key_1],
+      [key_2],
+      COUNT(*) AS [row_count],
+      CAST(SUM([value_0]) AS NUMERIC(38, 2)) AS [total_0],
+      CAST(CAST(SIGN(
+        CAST(CAST(SUM([value_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+      ) * (
+        CAST((
+          (
+            2 * ABS(
+              CAST(CAST(SUM([value_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+            ) + NULLIF(COUNT([value_1]), 0)
+          ) - (
+            2 * ABS(
+              CAST(CAST(SUM([value_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
+            ) + NULLIF(COUNT([value_1]), 0)
+          ) % (
+            2 * NULLIF(COUNT([value_1]), 0)
+          )
+        ) / (
+          2 * NULLIF(COUNT([value_1]), 0)
+        ) AS NUMERIC(38, 0))
+      ) AS NUMERIC(38, 0)) * CAST('1e-8' AS NUMERIC(9, 8)) AS NUMERIC(38, 8)) AS [total_1],
+      CAST(COUNT([value_2]) AS NUMERIC(38, 0)) AS [total_2]
+    FROM (
+      SELECT
+        REPLACE(
+          UPPER(
+            TRIM(' ' FROM (
+              CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+            ))
+          ),
+          'ẞ',
+          'ß'
+        ) AS [key_0],
+        FORMAT([source].[day], 'yyyy-MM') AS [key_1],
+        FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') AS [key_2],
+        [source].[amount] AS [value_0],
+        [source].[amount] AS [value_1],
+        [source].[company] AS [value_2]
+      FROM [dbo].[new] AS [source]
+      WHERE
+        (
+          REPLACE(
+            UPPER(
+              TRIM(' ' FROM (
+                CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+              ))
+            ),
+            'ẞ',
+            'ß'
+          ) IN ((
+              CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
           ))
-        ),
-        'ẞ',
-        'ß'
-      ) IN ((
+          OR REPLACE(
+            UPPER(
+              TRIM(' ' FROM (
+                CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
+              ))
+            ),
+            'ẞ',
+            'ß'
+          ) IS NULL
+        )
+        AND FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') >= (
           CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-      ))
-      OR REPLACE(
-        UPPER(
-          TRIM(' ' FROM (
-            CAST([source].[company] AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-          ))
-        ),
-        'ẞ',
-        'ß'
-      ) IS NULL
-    )
-    AND FORMAT([source].[moment], 'yyyy-MM-dd HH:mm:ss.FFFFFF') >= (
-      CAST(? AS NVARCHAR(4000)) COLLATE Latin1_General_100_BIN2
-    )
+        )
+    ) AS [rows]
+    GROUP BY
+      [key_0],
+      [key_1],
+      [key_2]
+  ) AS [side]
 ), [groups] AS (
   SELECT
     [key_0],
     [key_1],
     [key_2],
-    COUNT([rows_a]) AS [rows_a],
-    COUNT([rows_b]) AS [rows_b],
-    CAST(SUM([a_0]) AS NUMERIC(38, 2)) AS [a_0],
-    CAST(SUM([b_0]) AS NUMERIC(38, 2)) AS [b_0],
-    CAST(CAST(SIGN(
-      CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-    ) * (
-      CAST((
-        (
-          2 * ABS(
-            CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-          ) + NULLIF(COUNT([a_1]), 0)
-        ) - (
-          2 * ABS(
-            CAST(CAST(SUM([a_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-          ) + NULLIF(COUNT([a_1]), 0)
-        ) % (
-          2 * NULLIF(COUNT([a_1]), 0)
-        )
-      ) / (
-        2 * NULLIF(COUNT([a_1]), 0)
-      ) AS NUMERIC(38, 0))
-    ) AS NUMERIC(38, 0)) * CAST('1e-8' AS NUMERIC(9, 8)) AS NUMERIC(38, 8)) AS [a_1],
-    CAST(CAST(SIGN(
-      CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-    ) * (
-      CAST((
-        (
-          2 * ABS(
-            CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-          ) + NULLIF(COUNT([b_1]), 0)
-        ) - (
-          2 * ABS(
-            CAST(CAST(SUM([b_1]) AS NUMERIC(38, 2)) * CAST(100000000 AS NUMERIC(9, 0)) AS NUMERIC(38, 0))
-          ) + NULLIF(COUNT([b_1]), 0)
-        ) % (
-          2 * NULLIF(COUNT([b_1]), 0)
-        )
-      ) / (
-        2 * NULLIF(COUNT([b_1]), 0)
-      ) AS NUMERIC(38, 0))
-    ) AS NUMERIC(38, 0)) * CAST('1e-8' AS NUMERIC(9, 8)) AS NUMERIC(38, 8)) AS [b_1],
-    CAST(CASE WHEN COUNT([rows_a]) > 0 THEN CAST(COUNT([a_2]) AS NUMERIC(38, 0)) END AS NUMERIC(38, 0)) AS [a_2],
-    CAST(CASE WHEN COUNT([rows_b]) > 0 THEN CAST(COUNT([b_2]) AS NUMERIC(38, 0)) END AS NUMERIC(38, 0)) AS [b_2]
+    MAX([rows_a]) AS [rows_a],
+    CAST(MAX([a_0]) AS NUMERIC(38, 2)) AS [a_0],
+    CAST(MAX([a_1]) AS NUMERIC(38, 8)) AS [a_1],
+    CAST(MAX([a_2]) AS NUMERIC(38, 0)) AS [a_2],
+    MAX([rows_b]) AS [rows_b],
+    CAST(MAX([b_0]) AS NUMERIC(38, 2)) AS [b_0],
+    CAST(MAX([b_1]) AS NUMERIC(38, 8)) AS [b_1],
+    CAST(MAX([b_2]) AS NUMERIC(38, 0)) AS [b_2]
   FROM [both]
   GROUP BY
     [key_0],
