@@ -110,6 +110,7 @@ def test_frames_of_each_kind_are_compared_with_each_other(kind: str, other: str)
         ),
         (_arrow.array([float("nan"), 1.0]), _arrow.array([float("nan"), float("inf")])),
         (_arrow.nulls(2), _arrow.array([None, "x"])),
+        (_arrow.array([None, {"x": None}]), _arrow.nulls(2)),
         (
             _arrow.array([1000, 2000], _arrow.duration("ns")),
             _arrow.array([1, 3], _arrow.duration("us")),

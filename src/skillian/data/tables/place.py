@@ -153,8 +153,9 @@ class SideRows:
 
 def null_of(kind: CellType, dialects: tuple[str, str]) -> exp.Expr:
     """The NULL in place of a column of one side that has the type of the other's."""
-    if dialects[0] != dialects[1] or dialects[0] not in NATIVE:
-        return exp.Null()  # a copy of the column gets its type
+    is_copied = dialects[0] != dialects[1] or dialects[0] not in NATIVE
+    if is_copied or '"NULL"' in kind.sql:
+        return exp.Null()  # a copy of the column gets its type; DuckDB cannot write that of NULL
     return exp.cast(exp.Null(), exp.DataType.build(kind.sql, dialect=dialects[0], udt=True))
 
 
