@@ -4,7 +4,7 @@ Other packages add theirs by the entry point group `skillian.connectors`: the na
 the value a class that implements `Connector`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -70,11 +70,12 @@ class Engine:
 
 
 def _engine(title: str, connector: str, *drivers: str, **stated: Any) -> Engine:
-    """An engine; what is not stated is named after the folder or the module of its connector."""
+    """An engine; names that are not stated are those of its connector's folder or module."""
     module = connector.partition(":")[0]
     folder, _, file = module.partition(".")
     own, rules = (file, module) if folder == "dbapi" else (folder, f"{folder}.dialect")
-    return replace(Engine(title, (own,), own, connector, rules, own, drivers), **stated)
+    named: dict[str, Any] = {"schemes": (own,), "dialect": own, "rules": rules, "extra": own}
+    return Engine(title=title, connector=connector, drivers=drivers, **{**named, **stated})
 
 
 _BY_DUCKDB = {"dialect": "duckdb", "rules": "duckdb.statement", "extra": "skillian"}

@@ -1,4 +1,4 @@
-"""What a field of an Arrow schema says of its values that its storage does not."""
+"""Meanings of Arrow fields that are lost if only the stored values are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KNOWN = frozenset({"arrow.json", "arrow.uuid", "arrow.bool8", "arrow.opaque"})
 
 
 def meanings_lost(stated: bytes) -> dict[str, str]:
-    """The columns of a Parquet file whose values are not all that they mean, with their types.
+    """The columns of a Parquet file whose stored values need their type to be understood, with it.
 
     Args:
         stated: The file's `ARROW:schema`: a schema in Arrow's IPC format.

@@ -33,7 +33,7 @@ async def in_code(
     result: ComparisonResult,
     content: Callable[[ComparisonResult, Any], Content],
 ) -> tuple[Any, dict[str, Any]]:
-    """The frame and the summary of a comparison, of the rows of a file of what differs."""
+    """The frame and the summary of a comparison, with the rows of its file of differences."""
     async with aclosing(engine.batches(result.cache_key, Page((), limit=MOST))) as batches:
         table = arrow.Table.from_batches([batch async for batch in batches])
     frame, counts = content(result, exact(table))

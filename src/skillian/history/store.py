@@ -375,8 +375,9 @@ def _matching(connection: Connection, comparison: str, start: str) -> Sequence[R
 def _tracked(row: Row[Any]) -> Tracked:
     due = None if row.due is None else date.fromisoformat(row.due)
     sizes, noted = _sizes(row.sizes), _sizes(row.noted)
-    stored = (row.finding, row.text, row.since, row.fixed, row.note)
-    return Tracked(*stored, due, row.runs, sizes, noted)
+    return Tracked(
+        row.finding, row.text, row.since, row.fixed, row.note, due, row.runs, sizes, noted
+    )
 
 
 def _past(rows: Any) -> tuple[PastRun, ...]:

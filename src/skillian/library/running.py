@@ -30,12 +30,12 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
 
-    def ended() -> T:
+    def run() -> T:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             return runner.run(_awaited(task))
 
     with ThreadPoolExecutor(1, "skillian-comparison") as thread:
-        done = thread.submit(ended)
+        done = thread.submit(run)
         try:
             return done.result()
         except KeyboardInterrupt:

@@ -87,7 +87,10 @@ class PostgresSession(StateSession):
             rows: Any = connection.execute(CATALOG).fetchall()
         columns = (
             (
-                *(schema, table, column, column_type(*kind) if readable else None),
+                schema,
+                table,
+                column,
+                column_type(*kind) if readable else None,
                 Declaration(declared, nullable, collation or "", key or 0),
             )
             for schema, table, column, *kind, declared, nullable, collation, key, readable in rows

@@ -1,6 +1,6 @@
 """Proposes the columns that identify a row, for a comparison without a stated key.
 
-A sample of each side rules out most columns and combinations. The others are looked at in turn, in
+A sample of each side rules out most columns and combinations. The others are checked in turn in
 all rows; what the comparison itself counts is the proof (`proven`). The first key by which most
 rows meet is used, and none contains another one that identifies a side.
 """

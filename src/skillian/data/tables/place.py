@@ -155,7 +155,7 @@ def null_of(kind: CellType, dialects: tuple[str, str]) -> exp.Expr:
     """The NULL in place of a column of one side that has the type of the other's."""
     is_copied = dialects[0] != dialects[1] or dialects[0] not in NATIVE
     if is_copied or '"NULL"' in kind.sql:
-        return exp.Null()  # a copy of the column gets its type; DuckDB cannot write that of NULL
+        return exp.Null()  # a copy gets the column's type; DuckDB cannot cast to its type of NULL
     return exp.cast(exp.Null(), exp.DataType.build(kind.sql, dialect=dialects[0], udt=True))
 
 
